@@ -1,0 +1,157 @@
+//! What the operator wrote, turned into what it means; after this module no code meets an invalid value.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use chrono::TimeDelta;
+use secrecy::SecretString;
+use url::Url;
+
+use crate::domain::{ids::HookName, policy::Policy};
+
+/// The whole effective configuration. Its `Debug` shows no secret.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// `[receiver]`
+    pub receiver: Receiver,
+    /// `[admin]`
+    pub admin: Admin,
+    /// `[database]`
+    pub database: Database,
+    /// `[[hooks]]`, at least one, names and paths unique.
+    pub hooks: Vec<Hook>,
+    /// `[sweep]`
+    pub sweep: Sweep,
+    /// `[log]`
+    pub log: Log,
+}
+
+/// `[receiver]`
+#[derive(Debug, Clone)]
+pub struct Receiver {
+    /// Where GitHub's requests come in.
+    pub listen: SocketAddr,
+    /// Bytes of one body, at most.
+    pub max_body: u64,
+    /// Bytes of all bodies being read or stored, at most.
+    pub max_bodies_in_flight: u64,
+    /// How long a request head may take.
+    pub head_timeout: Duration,
+    /// How long a body may take.
+    pub body_timeout: Duration,
+}
+
+/// `[admin]`
+#[derive(Debug, Clone)]
+pub struct Admin {
+    /// Where health, metrics and the API listen.
+    pub listen: SocketAddr,
+    /// Needed for anything that changes state. `None`: such requests are refused.
+    pub token: Option<SecretString>,
+}
+
+/// `[database]`
+#[derive(Debug, Clone)]
+pub struct Database {
+    /// `sqlite:` (an absolute path by now) or `postgres:` URL; may hold a password.
+    pub url: SecretString,
+    /// Who migrates.
+    pub migrate: Migrate,
+}
+
+/// Who applies migrations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Migrate {
+    /// Every command that opens the store.
+    Auto,
+    /// Only `redeliverd migrate`; everything else refuses while migrations are pending.
+    Manual,
+}
+
+/// One `[[hooks]]` entry.
+#[derive(Debug, Clone)]
+pub struct Hook {
+    /// Its name in logs, metrics and keys.
+    pub name: HookName,
+    /// How GitHub's API is reached for it.
+    pub api: Api,
+    /// Where the receiver takes its requests, e.g. `/webhook`.
+    pub path: String,
+    /// The webhook secrets, newest first; never empty.
+    pub secrets: Vec<SecretString>,
+    /// Whether `X-Hub-Signature` (SHA-1) is enough when the SHA-256 header is absent.
+    pub allow_sha1: bool,
+    /// How far back the first pass adopts.
+    pub first_run: TimeDelta,
+    /// The rules for its deliveries.
+    pub policy: Policy,
+}
+
+/// How GitHub's API is reached.
+#[derive(Debug, Clone)]
+pub struct Api {
+    /// Base URL without trailing slash, e.g. `https://HOST/api/v3`; https, or http on loopback.
+    pub base: Url,
+    /// Whose log it is, and how we prove who we are.
+    pub credential: Credential,
+}
+
+/// Whose delivery log is read, and with which credential. Organisation and repository hooks will
+/// be further variants.
+#[derive(Debug, Clone)]
+pub enum Credential {
+    /// A GitHub App's own webhook, with a JWT signed by its key.
+    App {
+        /// App id or client id: the JWT's `iss`.
+        issuer: String,
+        /// The private key as PEM, already normalised (PKCS#1 or PKCS#8, real line breaks).
+        private_key: SecretString,
+    },
+}
+
+/// `[sweep]`: what is not part of a hook's [`Policy`].
+#[derive(Debug, Clone)]
+pub struct Sweep {
+    /// Cron expression with seconds, UTC; already validated.
+    pub schedule: String,
+    /// Time between two runs of the schedule.
+    pub period: TimeDelta,
+    /// How far a pass reads behind the boundary.
+    pub overlap: TimeDelta,
+    /// How often a scheduled pass reads back `recheck_back`.
+    pub recheck_every: TimeDelta,
+    /// How far such a pass reads back.
+    pub recheck_back: TimeDelta,
+    /// How long a sweep's lease lasts without renewal.
+    pub lease: Duration,
+    /// Between two redelivery requests.
+    pub min_interval: Duration,
+    /// List pages per sweep.
+    pub max_pages: u32,
+}
+
+/// `[log]`
+#[derive(Debug, Clone)]
+pub struct Log {
+    /// A level or an `EnvFilter` directive list; `RUST_LOG` overrides.
+    pub level: String,
+    /// How lines look.
+    pub format: LogFormat,
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Text on a terminal, JSON elsewhere.
+    Auto,
+    /// Text.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// Where a configuration comes from.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// The file; relative paths inside it are relative to its directory.
+    pub file: PathBuf,
+}

@@ -1,0 +1,71 @@
+//! What went wrong with a call, in terms of what the caller can do about it.
+
+use chrono::{DateTime, Utc};
+use thiserror::Error;
+
+/// A failed call to GitHub. Messages carry GitHub's words, scrubbed of secrets, and a hint.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum GitHubError {
+    /// A primary or secondary limit: nothing may be sent with this credential before `until`.
+    #[error("GitHub's rate limit is reached until {until}: {message}")]
+    RateLimited {
+        /// When sending is allowed again, on our clock.
+        until: DateTime<Utc>,
+        /// GitHub's words.
+        message: String,
+    },
+    /// 401, or 403 that is no limit: key, App id, clock or permission is wrong. Do not go on.
+    #[error("GitHub refused the credential ({status}: {message}): {hint}")]
+    Unauthorized {
+        /// The status code.
+        status: u16,
+        /// GitHub's words.
+        message: String,
+        /// The likely cause and what to do.
+        hint: String,
+    },
+    /// 404, 410 or 422 about one attempt: unknown, too old, or not to be redelivered.
+    #[error("GitHub says that the attempt is gone ({status}: {message})")]
+    Gone {
+        /// The status code.
+        status: u16,
+        /// GitHub's words.
+        message: String,
+    },
+    /// 400 or 422 for a link: start again from the head.
+    #[error("GitHub refused the page link ({status}: {message})")]
+    BadCursor {
+        /// The status code.
+        status: u16,
+        /// GitHub's words.
+        message: String,
+    },
+    /// Another 4xx, or an answer that is not what the API describes (a wrong base URL shows here).
+    #[error("GitHub answered {status}: {message}; {hint}")]
+    Refused {
+        /// The status code.
+        status: u16,
+        /// GitHub's words.
+        message: String,
+        /// What to check.
+        hint: String,
+    },
+    /// A request that may have acted was sent and no usable answer came (time-out, reset, 5xx).
+    #[error("no usable answer to a request that may have been taken: {message}")]
+    Ambiguous {
+        /// What happened.
+        message: String,
+    },
+    /// GitHub could not be reached or answered 5xx to every try of a read, or a request never left.
+    #[error("GitHub is unavailable: {message}")]
+    Unavailable {
+        /// What happened.
+        message: String,
+    },
+    /// A link that leaves the API's own origin or path; never followed.
+    #[error("the next-page link {link} leaves the API's origin; not followed")]
+    ForeignLink {
+        /// The link, without query.
+        link: String,
+    },
+}

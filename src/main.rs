@@ -1,0 +1,3 @@
+//! Parses the command line, runs the command, turns its result into an exit code.
+
+fn main() {}
