@@ -4,5 +4,6 @@ pub mod clock;
 pub mod config;
 pub mod domain;
 pub mod github;
+pub mod report;
 pub mod store;
 pub mod telemetry;
