@@ -1,0 +1,29 @@
+//! `serve`: the daemon.
+
+use std::{path::Path, sync::Arc};
+
+use super::{
+    context::{UsageError, configuration},
+    exit::Exit,
+};
+use crate::{
+    app::{self, Listeners},
+    clock::SystemClock,
+    lifecycle::Shutdown,
+};
+
+/// Arguments of `serve`.
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+pub async fn run(file: Option<&Path>, _args: &Args) -> anyhow::Result<Exit> {
+    let config = configuration(file)?;
+    if config.hooks.is_empty() {
+        return Err(UsageError("no [[hooks]] entry is configured".to_owned()).into());
+    }
+    let shutdown = Shutdown::default();
+    shutdown.on_signals()?;
+    let listeners = Listeners::bind(&config).await?;
+    app::run(config, listeners, Arc::new(SystemClock), shutdown).await?;
+    Ok(Exit::Fine)
+}
