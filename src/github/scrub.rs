@@ -31,34 +31,39 @@ fn scrub_word(word: &str) -> String {
         let opened = word.trim_start_matches(['"', '\'', '(', '<', '[', '`', '=']);
         return if opened.starts_with('/') { without_query(word) } else { word.to_owned() };
     };
-    let mut out = without_query(before);
-    // A path may hold another URL, as proxies write it.
-    for part in without_query(rest).split("://") {
-        out.push_str("://");
-        out.push_str(&without_user(part));
-    }
-    out
+    format!("{}://{}", without_query(before), without_user(rest))
 }
 
 /// Cuts at the first `?` or `#`, but keeps the punctuation that closes the word.
 fn without_query(word: &str) -> String {
     let Some((kept, cut)) = word.split_once(['?', '#']) else { return word.to_owned() };
-    let closes = |c: char| matches!(c, '"' | '\'' | ')' | '>' | ']' | '`' | ':' | ',' | ';' | '.');
     let tail = cut.get(cut.trim_end_matches(closes).len()..).unwrap_or_default();
     format!("{kept}{tail}")
 }
 
-/// The part after `://` without `user:password@`.
+/// The part after `://` without user info and query.
 fn without_user(rest: &str) -> String {
-    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    // What follows a colon must be a port; anything else may be a password with a slash in it.
-    let port = host.rsplit_once(':').map_or("", |(_, port)| port);
-    let bracketed = host.starts_with('[') && port.contains(']');
-    let closed = port.trim_end_matches(|c: char| c.is_ascii_punctuation());
-    if bracketed || closed.bytes().all(|b| b.is_ascii_digit()) {
-        format!("{host}{path}")
+    // A later `@` may end a password that has a slash or a question mark in it.
+    if is_host(host.trim_end_matches(closes)) && !path.contains('@') {
+        without_query(&format!("{host}{path}"))
     } else {
         "…".to_owned()
     }
+}
+
+/// `name`, `name:port`, `[address` or `[address]:port`; another colon may precede a password.
+fn is_host(text: &str) -> bool {
+    let port = match text.rsplit_once(']') {
+        Some((_, after)) => after.strip_prefix(':').unwrap_or(after),
+        None if text.starts_with('[') => "",
+        None => text.split_once(':').map_or("", |(_, port)| port),
+    };
+    port.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Punctuation that ends a word rather than belonging to it.
+fn closes(c: char) -> bool {
+    matches!(c, '"' | '\'' | ')' | '>' | ']' | '`' | ':' | ',' | ';' | '.')
 }
