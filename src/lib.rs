@@ -4,5 +4,6 @@ pub mod clock;
 pub mod config;
 pub mod domain;
 pub mod github;
+pub mod receiver;
 pub mod store;
 pub mod telemetry;
