@@ -23,28 +23,3 @@ pub struct EventPattern {
     /// `None` matches every action.
     pub action: Option<String>,
 }
-
-impl Filter {
-    /// Whether an event is wanted. Exclusion wins; an event without the id that a rule asks for is
-    /// not wanted.
-    #[must_use]
-    pub fn wants(
-        &self,
-        event: &str,
-        action: Option<&str>,
-        installation_id: Option<i64>,
-        repository_id: Option<i64>,
-    ) -> bool {
-        let matches = |pattern: &EventPattern| {
-            pattern.event == event
-                && pattern.action.as_deref().is_none_or(|wanted| Some(wanted) == action)
-        };
-        let among = |ids: &BTreeSet<i64>, id: Option<i64>| {
-            ids.is_empty() || id.is_some_and(|id| ids.contains(&id))
-        };
-        !self.exclude.iter().any(matches)
-            && (self.include.is_empty() || self.include.iter().any(matches))
-            && among(&self.installations, installation_id)
-            && among(&self.repositories, repository_id)
-    }
-}

@@ -57,7 +57,7 @@ fn from_json(text: &[u8]) -> Option<Index> {
     })
 }
 
-/// An action is a short word. Anything else (NUL included, which PostgreSQL cannot hold in a text)
+/// An action is a short word. Anything else (NUL included, which `PostgreSQL` cannot hold in a text)
 /// is left to the body.
 fn action(value: &RawValue) -> Option<String> {
     let text: String = serde_json::from_str(value.get()).ok()?;

@@ -45,10 +45,10 @@ const MAX_CONNECTIONS: usize = 900;
 const MAX_HEAD: usize = 64 * 1024;
 
 /// How old a connection gets before it is asked to end with its next answer.
-const MAX_AGE: Duration = Duration::from_secs(600);
+const MAX_AGE: Duration = Duration::from_mins(10);
 
 /// How long a connection may still take once it has been asked to end.
-const LAST_REQUEST: Duration = Duration::from_secs(60);
+const LAST_REQUEST: Duration = Duration::from_mins(1);
 
 /// After the word to stop: how long a connection may take to show a request already on its way.
 const LATE_HEAD: Duration = Duration::from_millis(100);

@@ -9,18 +9,18 @@ use http_body::{Frame, SizeHint};
 
 use super::*;
 
-const TIME: Duration = Duration::from_secs(60);
+const TIME: Duration = Duration::from_mins(1);
 
 /// A body in pieces, like a chunked one, or with a declared length.
 struct Pieces {
-    pieces: VecDeque<Bytes>,
+    queue: VecDeque<Bytes>,
     declared: Option<u64>,
     stalls: bool,
 }
 
 fn pieces(pieces: &[&'static [u8]]) -> Pieces {
-    let pieces = pieces.iter().map(|piece| Bytes::from_static(piece)).collect();
-    Pieces { pieces, declared: None, stalls: false }
+    let queue = pieces.iter().map(|piece| Bytes::from_static(piece)).collect();
+    Pieces { queue, declared: None, stalls: false }
 }
 
 impl Body for Pieces {
@@ -31,7 +31,7 @@ impl Body for Pieces {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        match self.pieces.pop_front() {
+        match self.queue.pop_front() {
             None if self.stalls => Poll::Pending,
             next => Poll::Ready(next.map(|data| Ok(Frame::data(data)))),
         }
@@ -68,7 +68,7 @@ async fn a_declared_length_over_the_limit_is_refused_unread() {
     let mut body = Pieces { declared: Some(7), ..pieces(&[b"abcdefg"]) };
     let result = collect(&mut body, Limits { max: 6, within: TIME }, &budget).await;
     assert_eq!(result.unwrap_err(), Answer::TooLarge);
-    assert_eq!(body.pieces.len(), 1);
+    assert_eq!(body.queue.len(), 1);
 }
 
 #[tokio::test]
