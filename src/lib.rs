@@ -4,5 +4,6 @@ pub mod clock;
 pub mod config;
 pub mod domain;
 pub mod github;
+pub mod sandbox;
 pub mod store;
 pub mod telemetry;
