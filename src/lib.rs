@@ -4,5 +4,7 @@ pub mod clock;
 pub mod config;
 pub mod domain;
 pub mod github;
+pub mod schedule;
 pub mod store;
+pub mod sweeper;
 pub mod telemetry;
