@@ -8,6 +8,7 @@ use crate::{
         delivery::Means,
         ids::{Guid, HookName},
     },
+    github::GitHubError,
     store::StoreError,
 };
 
@@ -34,6 +35,9 @@ pub enum ByHandError {
     /// The credential must not be used now.
     #[error("{0}")]
     Limited(String),
+    /// GitHub refused the credential; the request counts as never made.
+    #[error(transparent)]
+    Refused(GitHubError),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -69,6 +73,10 @@ impl Sweeper {
         }
         let ask =
             Ask { delivery: &delivery, attempt, means, probe: false, reason: REASON, sweep: None };
-        Ok(self.ask(&ask).await?.report)
+        let asked = self.ask(&ask).await?;
+        match asked.error {
+            Some(error @ GitHubError::Unauthorized { .. }) => Err(ByHandError::Refused(error)),
+            _ => Ok(asked.report),
+        }
     }
 }

@@ -49,7 +49,8 @@ impl Pass<'_> {
         self.forget(&mut reader.listing);
         let reach = self.reach(&reader.listing);
         let walk = Walk::head(&reader.listing, self.now, reach);
-        let (head, _) = shares(sweep.max_pages, !reader.listing.complete());
+        // A hole without a link is read from the head, so the head then needs all pages.
+        let (head, _) = shares(sweep.max_pages, reader.listing.next_gap().is_some());
         let mut end = self.walk(walk, &mut reader, head).await?;
         // The oldest hole first: it is the nearest to the end of the window.
         while end != End::Halt && reader.left > 0 {
@@ -121,8 +122,11 @@ impl Pass<'_> {
                     return Ok(End::Halt);
                 }
             };
-            if let PageRef::Link(link) = next {
-                reader.followed.insert(link);
+            match next {
+                PageRef::Head => self.tally.head_read = true,
+                PageRef::Link(link) => {
+                    reader.followed.insert(link);
+                }
             }
             match self.take(page, &mut walk, reader).await? {
                 Step::End => return Ok(End::Fine),
@@ -151,7 +155,6 @@ impl Pass<'_> {
         numbers.listed += count(page.rows.len());
         numbers.unreadable += count(page.unreadable.len());
         numbers.new_attempts += saved.new_attempts;
-        self.tally.head_read = true;
         let answered = page.rows.iter().map(|row| &row.attempt).filter(|a| a.succeeded());
         let newest = answered.map(|attempt| attempt.delivered_at).max();
         self.tally.newest_success = self.tally.newest_success.max(newest);

@@ -26,11 +26,14 @@ use thiserror::Error;
 use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-pub use self::{by_hand::ByHandError, record::Settings};
+pub use self::{
+    by_hand::ByHandError,
+    record::Settings,
+    report::{Ending, RequestReport, SweepReport},
+};
 use self::{
     lease::{Held, Taken, Terms},
     record::Tally,
-    report::{Ending, SweepReport},
 };
 use crate::{
     clock::SharedClock,
@@ -118,6 +121,9 @@ pub enum SweepError {
     /// The store failed, or the lease was lost: the sweep stopped at that step.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The worker that makes the sweeps of this hook has ended: a shutdown.
+    #[error("the sweeper has been stopped")]
+    Ended,
 }
 
 /// Where a running sweep is, for a progress bar.

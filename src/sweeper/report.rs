@@ -1,6 +1,6 @@
 //! What a sweep says at its end: the object of `sweep --json`, and how the sweep ended.
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use serde::Serialize;
 
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
         delivery::Outcome,
         ids::{AttemptId, Guid, HookName},
     },
-    store::types::SweepNumbers,
+    store::types::{SweepNumbers, SweepRow},
 };
 
 /// How a sweep ended, the worst last; decides exit codes and the metric label `result`.
@@ -50,7 +50,7 @@ pub struct SweepReport {
     /// The hook's name.
     pub hook: String,
     /// `startup`, `scheduled` or `manual`.
-    pub trigger: &'static str,
+    pub trigger: String,
     /// Whether nothing was to be changed at GitHub.
     pub dry_run: bool,
     /// Nothing of the list is left unread.
@@ -141,7 +141,7 @@ pub(super) fn shown(outcome: Outcome) -> &'static str {
 /// What a sweep knows of itself when it ends, beside its numbers.
 pub(super) struct Header<'a> {
     pub(super) hook: &'a HookName,
-    pub(super) trigger: &'static str,
+    pub(super) trigger: &'a str,
     pub(super) dry_run: bool,
     pub(super) started_at: DateTime<Utc>,
     pub(super) duration_ms: u64,
@@ -156,7 +156,7 @@ impl SweepReport {
     ) -> Self {
         Self {
             hook: header.hook.to_string(),
-            trigger: header.trigger,
+            trigger: header.trigger.to_owned(),
             dry_run: header.dry_run,
             complete: numbers.complete,
             listed: numbers.listed,
@@ -176,6 +176,28 @@ impl SweepReport {
             requests,
             ending,
         }
+    }
+}
+
+impl SweepReport {
+    /// A sweep of the past as far as its row tells: without its requests, and its duration zero
+    /// while it runs or when it was killed.
+    #[must_use]
+    pub fn from_history(row: &SweepRow) -> Self {
+        let took = row.finished_at.map_or_else(TimeDelta::zero, |at| at - row.started_at);
+        let header = Header {
+            hook: &row.hook,
+            trigger: &row.trigger,
+            dry_run: row.dry_run,
+            started_at: row.started_at,
+            duration_ms: u64::try_from(took.num_milliseconds()).unwrap_or_default(),
+        };
+        let ending = match (&row.numbers.error, row.numbers.complete) {
+            (Some(_), _) => Ending::Failed,
+            (None, true) => Ending::Complete,
+            (None, false) => Ending::Partial,
+        };
+        Self::new(&header, &row.numbers, Vec::new(), ending)
     }
 }
 

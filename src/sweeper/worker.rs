@@ -43,11 +43,14 @@ impl Handle {
         self.ticks.clone()
     }
 
-    /// Has one sweep made after those before it in line. `None`: the worker has ended.
-    pub async fn sweep(&self, request: Request) -> Option<Result<Sweep, SweepError>> {
+    /// Has one sweep made after those before it in line.
+    ///
+    /// # Errors
+    /// As [`Sweeper::sweep`], and [`SweepError::Ended`] after a shutdown.
+    pub async fn sweep(&self, request: Request) -> Result<Sweep, SweepError> {
         let (reply, answer) = oneshot::channel();
-        self.manual.send((request, reply)).await.ok()?;
-        answer.await.ok()
+        self.manual.send((request, reply)).await.map_err(|_| SweepError::Ended)?;
+        answer.await.unwrap_or(Err(SweepError::Ended))
     }
 }
 
