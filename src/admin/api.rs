@@ -1,5 +1,7 @@
 //! `/api/v1`: what the command line prints, over HTTP.
 
+use std::time::Duration;
+
 use axum::{
     Json,
     extract::{Path, Query, State},
@@ -15,8 +17,11 @@ use crate::{
     domain::ids::Guid,
     report::{self, DeliveryList, ListQuery, Shown, Status},
     store::StoreError,
-    sweeper::{Request, SweepReport, Trigger},
+    sweeper::{Request, Sweep, SweepReport, Trigger},
 };
+
+/// How long a sweep asked for over HTTP waits for one of another process.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A refused or failed request: `{"error": "..."}`.
 #[derive(Debug)]
@@ -145,16 +150,26 @@ pub async fn sweep(
     };
     let mut sweeps = Vec::new();
     for hook in hooks {
-        let request = Request::manual(Trigger::Manual, since, body.dry_run);
+        let request = Request {
+            trigger: Trigger::Manual,
+            since: since.map(|span| admin.clock.now() - span),
+            dry_run: body.dry_run,
+            patience: PATIENCE,
+        };
         let handle = admin
             .sweepers
             .get(&hook.name)
             .ok_or_else(|| Problem::not_found("this hook has no sweeper"))?;
-        let report = handle
-            .sweep(request)
-            .await
-            .map_err(|error| Problem::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string()))?;
-        sweeps.push(report);
+        match handle.sweep(request).await {
+            Ok(Sweep::Done(report)) => sweeps.push(*report),
+            Ok(Sweep::Skipped { owner, until }) => {
+                let message = format!("another sweep runs: {owner} holds its lease until {until}");
+                return Err(Problem::new(StatusCode::CONFLICT, message));
+            }
+            Err(error) => {
+                return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string()));
+            }
+        }
     }
     Ok(Json(Sweeps { sweeps }))
 }
