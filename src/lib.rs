@@ -4,6 +4,7 @@ pub mod clock;
 pub mod config;
 pub mod domain;
 pub mod github;
+pub mod sandbox;
 pub mod schedule;
 pub mod store;
 pub mod sweeper;
