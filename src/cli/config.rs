@@ -16,7 +16,7 @@ use crate::{
 
 /// Arguments of `config`.
 #[derive(Debug, Subcommand)]
-pub enum Args {
+pub(super) enum Args {
     /// Report every problem at once, with key and hint
     Check,
     /// Print the effective configuration, secrets masked
@@ -43,7 +43,7 @@ struct ProblemView {
     hint: Option<String>,
 }
 
-pub fn run(file: Option<&Path>, args: &Args, style: Style) -> anyhow::Result<Exit> {
+pub(super) fn run(file: Option<&Path>, args: &Args, style: Style) -> anyhow::Result<Exit> {
     let env = Env::of_process();
     let file = config::locate(file, &env);
     match args {
@@ -66,8 +66,8 @@ pub fn run(file: Option<&Path>, args: &Args, style: Style) -> anyhow::Result<Exi
 }
 
 fn check(file: Option<&Path>, env: &Env, style: Style) -> anyhow::Result<Exit> {
-    let loaded = config::load(file, env)
-        .and_then(|loaded| loaded.config.require_hooks().map(|()| loaded));
+    let loaded =
+        config::load(file, env).and_then(|loaded| loaded.config.require_hooks().map(|()| loaded));
     let (problems, loaded) = match &loaded {
         Ok(loaded) => (&loaded.warnings, Some(loaded)),
         Err(problems) => (&problems.all, None),

@@ -8,7 +8,7 @@ use super::{answer::Answer, index::Index, signature::Secrets, throttle::Throttle
 use crate::{
     config,
     domain::{
-        filter::Filter,
+        filter::{Filter, Interest},
         ids::{EventName, HookName},
     },
     telemetry::{HookLabel, Metrics, ResultLabel, SlotLabel},

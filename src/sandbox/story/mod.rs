@@ -16,11 +16,11 @@ use std::{
 use anyhow::bail;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
+use self::{daemon::Daemon, setup::Scene, tally::Emitted};
 pub use self::{
     setup::{App, HOOK, write_app},
     tally::{Fate, FateSummary, Outcome, PhaseReport},
 };
-use self::{daemon::Daemon, setup::Scene, tally::Emitted};
 use super::github::{Sending, events::Generator};
 use crate::report::{self, Missing};
 
@@ -91,7 +91,10 @@ pub async fn tell(options: &Options, say: &(dyn Fn(&str) + Sync)) -> anyhow::Res
     let mut daemon = Daemon::start(&scene, None).await?;
     scene.point_hook_at(daemon.receiver);
     daemon.first_sweep_done().await?;
-    say(&format!("redeliverd receives on {}; the first sweep adopted an empty list", daemon.receiver));
+    say(&format!(
+        "redeliverd receives on {}; the first sweep adopted an empty list",
+        daemon.receiver
+    ));
 
     let mut cast = Cast::new(options);
     let (calm, trouble, outage) = cast.acts(options.deliveries);
@@ -146,7 +149,11 @@ impl Cast {
         let share = |part: f64| {
             let wanted = (f64::from(deliveries) * part).round();
             // A share of a u32 fits; `as` saturates should the share be absurd.
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "see above")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "see above"
+            )]
             let count = wanted as u32;
             count
         };
