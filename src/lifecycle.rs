@@ -56,15 +56,15 @@ pub struct Tasks {
     tracker: TaskTracker,
     shutdown: Shutdown,
     crashes: tokio::sync::mpsc::UnboundedSender<Crashed>,
-    crashed: tokio::sync::mpsc::UnboundedReceiver<Crashed>,
+    died: tokio::sync::mpsc::UnboundedReceiver<Crashed>,
 }
 
 impl Tasks {
     /// No tasks yet.
     #[must_use]
     pub fn new(shutdown: Shutdown) -> Self {
-        let (crashes, crashed) = tokio::sync::mpsc::unbounded_channel();
-        Self { tracker: TaskTracker::new(), shutdown, crashes, crashed }
+        let (crashes, died) = tokio::sync::mpsc::unbounded_channel();
+        Self { tracker: TaskTracker::new(), shutdown, crashes, died }
     }
 
     /// Runs a task that is expected to last until `soft` is cancelled.
@@ -96,6 +96,6 @@ impl Tasks {
             () = tokio::time::sleep(GRACE) => tracing::warn!("the grace period is over"),
         }
         self.shutdown.hard.cancel();
-        self.crashed.try_recv().map_or(Ok(()), Err)
+        self.died.try_recv().map_or(Ok(()), Err)
     }
 }

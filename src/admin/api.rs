@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// How long a sweep asked for over HTTP waits for one of another process.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A refused or failed request: `{"error": "..."}`.
 #[derive(Debug)]

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// How long a sweep by hand waits for one that already runs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Arguments of `sweep`.
 #[derive(Debug, clap::Args)]

@@ -8,7 +8,7 @@ mod setup;
 mod tally;
 
 use std::{
-    collections::BTreeMap,
+    collections::BTreeSet,
     path::PathBuf,
     time::{Duration, Instant},
 };
@@ -25,7 +25,7 @@ use super::github::{Sending, events::Generator};
 use crate::report::{self, Missing};
 
 /// How long the repair may take before the story ends badly.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_mins(5);
 /// How often the state is looked at while waiting.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -217,10 +217,10 @@ async fn wait_for_repair(
     say: &(dyn Fn(&str) + Sync),
 ) -> anyhow::Result<()> {
     let end = Instant::now() + PATIENCE;
-    let mut said = BTreeMap::new();
+    let mut said = BTreeSet::new();
     loop {
         let now = missing(scene, daemon).await?;
-        if said.insert(now.total, ()).is_none() && now.total > 0 {
+        if said.insert(now.total) && now.total > 0 {
             say(&format!("  still missing: {}", now.total));
         }
         if now.total == 0 && tally::all_received(scene, &daemon.store, emitted).await? {
