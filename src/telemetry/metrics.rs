@@ -1,4 +1,4 @@
-//! Tracing set-up and the metric families; bounded labels only, never a GUID, repository or URL.
+//! The metric families; bounded labels only, never a GUID, repository or URL.
 
 use std::{fmt, sync::atomic::AtomicU64};
 
