@@ -94,6 +94,7 @@ pub fn app_hook(api: &str) -> (config::Hook, config::Sweep) {
         secrets: vec![SECRET.into()],
         allow_sha1: false,
         first_run: TimeDelta::zero(),
+        forward: None,
         policy,
     };
     let sweep = config::Sweep {
