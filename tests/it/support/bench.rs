@@ -95,6 +95,7 @@ pub fn app_hook(api: &str) -> (config::Hook, config::Sweep) {
         allow_sha1: false,
         forward: None,
         first_run: TimeDelta::zero(),
+        forward: None,
         policy,
     };
     let sweep = config::Sweep {
