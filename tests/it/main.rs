@@ -3,6 +3,7 @@
 mod architecture;
 mod cli;
 mod daemon;
+mod drill;
 mod examples;
 mod support;
 mod sweep;
