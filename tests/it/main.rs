@@ -5,5 +5,7 @@ mod cli;
 mod daemon;
 mod drill;
 mod examples;
+mod migrations;
+mod store;
 mod support;
 mod sweep;
