@@ -1,3 +1,5 @@
 //! Parses the command line, runs the command, turns its result into an exit code.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    redeliverd::cli::main()
+}

@@ -7,6 +7,7 @@ use crate::domain::{
     delivery::{Delivery, Means, Via},
     ids::{AttemptId, EventName, Guid, HookName},
     plan::Ramp,
+    policy::{Endpoint, Standing},
 };
 
 /// One verified arrival, to be recorded.
@@ -79,6 +80,19 @@ pub struct HookMemory {
     pub rules_fingerprint: Option<String>,
 }
 
+impl HookMemory {
+    /// What judging needs of it.
+    pub fn standing(&self) -> Standing {
+        let down = self.ramp.as_ref().and_then(|ramp| ramp.down.as_ref());
+        Standing {
+            recording_since: self.recording_since,
+            adopted_at: self.adopted_at,
+            endpoint: down
+                .map_or(Endpoint::Up, |down| Endpoint::Down { next_probe_at: down.next_probe_at }),
+        }
+    }
+}
+
 /// A held sweep lease. Writes that carry it fail with `LeaseLost` once another token holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
@@ -124,6 +138,16 @@ pub struct OpenDelivery {
     pub missing_since: Option<DateTime<Utc>>,
 }
 
+impl OpenDelivery {
+    /// When the event was first heard of: its first attempt, else its receipt.
+    pub fn known_since(&self) -> DateTime<Utc> {
+        self.delivery
+            .first_attempt_at()
+            .or_else(|| self.delivery.receipt.as_ref().map(|receipt| receipt.received_at))
+            .unwrap_or(DateTime::UNIX_EPOCH)
+    }
+}
+
 /// One request to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Intent {
@@ -154,6 +178,8 @@ pub struct Query {
     pub since: Option<DateTime<Utc>>,
     /// Only deliveries not closed by a verdict.
     pub open_only: bool,
+    /// Only what comes after this (known since, GUID) in the order of the answer.
+    pub before: Option<(DateTime<Utc>, Guid)>,
     /// At most this many.
     pub limit: u32,
 }

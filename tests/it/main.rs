@@ -1,5 +1,11 @@
-//! One integration binary: faster to link, one place for what the tests share.
+//! The integration tests: one binary, so that they link once and share their fakes.
 
+mod architecture;
+mod cli;
+mod daemon;
+mod drill;
+mod examples;
 mod migrations;
 mod store;
 mod support;
+mod sweep;

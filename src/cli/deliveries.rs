@@ -1,0 +1,90 @@
+//! `list`: deliveries with verdict and reason.
+
+use std::path::Path;
+
+use chrono::TimeDelta;
+
+use super::{
+    context::{Context, span},
+    exit::Exit,
+    table::{self, Style},
+};
+use crate::report::{self, DeliveryList, ListQuery};
+
+/// Arguments of `list`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Only what is missing
+    #[arg(long)]
+    missing: bool,
+    /// Only this hook
+    #[arg(long, value_name = "NAME")]
+    hook: Option<String>,
+    /// Only this verdict
+    #[arg(long, value_parser = ["settled", "waiting", "due", "abandoned", "excused"])]
+    verdict: Option<String>,
+    /// Only this event, e.g. `push`
+    #[arg(long)]
+    event: Option<String>,
+    /// Only first attempted within this time, e.g. `3d`
+    #[arg(long, value_name = "DURATION", value_parser = span)]
+    since: Option<TimeDelta>,
+    /// At most this many
+    #[arg(long, default_value_t = 100)]
+    limit: usize,
+}
+
+pub(super) async fn run(file: Option<&Path>, args: &Args, style: Style) -> anyhow::Result<Exit> {
+    let context = Context::open(file).await?;
+    let query = ListQuery {
+        hook: args
+            .hook
+            .as_deref()
+            .map(|name| context.hook(name).map(|h| h.name.clone()))
+            .transpose()?,
+        missing: args.missing,
+        verdict: args.verdict.clone(),
+        event: args.event.clone(),
+        since: args.since.map(|span| context.now() - span),
+        limit: args.limit,
+    };
+    let list = report::list(&context.store, &context.config, &query, context.now()).await?;
+    if style.json {
+        table::json(&list)?;
+    } else {
+        table::out(&text(&list, style))?;
+    }
+    Ok(if args.missing && !list.deliveries.is_empty() { Exit::Missing } else { Exit::Fine })
+}
+
+fn text(list: &DeliveryList, style: Style) -> String {
+    let mut table = table::table(&[
+        "HOOK",
+        "GUID",
+        "EVENT",
+        "VERDICT",
+        "REASON",
+        "TRIES",
+        "ASKED",
+        "FIRST ATTEMPT",
+        "RECEIVED",
+    ]);
+    for delivery in &list.deliveries {
+        let event = match &delivery.action {
+            Some(action) => format!("{}.{action}", delivery.event),
+            None => delivery.event.clone(),
+        };
+        table.add_row(vec![
+            delivery.hook.clone(),
+            delivery.guid.clone(),
+            event,
+            delivery.verdict.to_owned(),
+            delivery.reason.to_owned(),
+            delivery.attempts.to_string(),
+            delivery.redeliveries.to_string(),
+            table::time_or_dash(delivery.first_attempt_at, style),
+            table::time_or_dash(delivery.received_at, style),
+        ]);
+    }
+    if list.deliveries.is_empty() { "nothing".to_owned() } else { table.to_string() }
+}

@@ -1,0 +1,44 @@
+//! `status`: per hook what is missing by reason, the oldest, the last sweep.
+
+use std::path::Path;
+
+use super::{
+    context::Context,
+    exit::Exit,
+    table::{self, Style},
+};
+use crate::report::{self, Status};
+
+/// Arguments of `status`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {}
+
+pub(super) async fn run(file: Option<&Path>, _args: &Args, style: Style) -> anyhow::Result<Exit> {
+    let context = Context::open(file).await?;
+    let status = report::status(&context.store, &context.config, context.now()).await?;
+    if style.json {
+        table::json(&status)?;
+    } else {
+        table::out(&text(&status, style))?;
+    }
+    let missing: u64 = status.hooks.iter().map(|hook| hook.missing.total).sum();
+    Ok(if missing == 0 { Exit::Fine } else { Exit::Missing })
+}
+
+fn text(status: &Status, style: Style) -> String {
+    let mut table =
+        table::table(&["HOOK", "TRUST", "MISSING", "WHY", "OLDEST", "LAST COMPLETE SWEEP"]);
+    for hook in &status.hooks {
+        let why = hook.missing.why();
+        table.add_row(vec![
+            hook.name.clone(),
+            hook.trust.to_owned(),
+            hook.missing.total.to_string(),
+            if why.is_empty() { "-".to_owned() } else { why },
+            hook.oldest_missing_seconds.map_or_else(|| "-".to_owned(), table::age),
+            hook.last_complete_sweep_at
+                .map_or_else(|| "never".to_owned(), |at| table::time(at, style)),
+        ]);
+    }
+    table.to_string()
+}

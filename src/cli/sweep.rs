@@ -1,0 +1,161 @@
+//! `sweep`: one pass by hand, also beside a running daemon.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use chrono::TimeDelta;
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    context::{Context, UsageError, span},
+    exit::Exit,
+    progress::Bar,
+    table::{self, Style},
+    wait,
+};
+use crate::{
+    app,
+    config::Hook,
+    sweeper::{Ending, Request, Sweep, SweepReport, Sweeper, Trigger},
+    telemetry::Metrics,
+};
+
+/// How long a sweep by hand waits for one that already runs.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Arguments of `sweep`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Only this hook
+    #[arg(long, value_name = "NAME")]
+    hook: Option<String>,
+    /// Also ask for adopted deliveries first attempted within this time, e.g. `3d`
+    #[arg(long, value_name = "DURATION", value_parser = span)]
+    since: Option<TimeDelta>,
+    /// Show the plan; change nothing at GitHub
+    #[arg(long)]
+    dry_run: bool,
+    /// Watch until what was asked has arrived, at most this long
+    #[arg(long, value_name = "DURATION", value_parser = span, num_args = 0..=1, default_missing_value = "30s")]
+    wait: Option<TimeDelta>,
+}
+
+#[derive(Debug, Serialize)]
+struct Sweeps {
+    sweeps: Vec<SweepReport>,
+}
+
+pub(super) async fn run(file: Option<&Path>, args: &Args, style: Style) -> anyhow::Result<Exit> {
+    if args.dry_run && args.wait.is_some() {
+        return Err(UsageError("--wait has nothing to watch with --dry-run".to_owned()).into());
+    }
+    let context = Context::open(file).await?;
+    let hooks: Vec<&Hook> = match args.hook.as_deref() {
+        Some(name) => vec![context.hook(name)?],
+        None => context.config.hooks.iter().collect(),
+    };
+    let metrics = Arc::new(Metrics::default());
+    let cancel = CancellationToken::new();
+    stop_on_interrupt(cancel.clone());
+    let mut exit = Exit::Fine;
+    let mut sweeps = Vec::new();
+    for hook in hooks {
+        let sweeper =
+            app::sweeper(&context.config, hook, &context.store, &context.clock, &metrics)?;
+        let mut report = one(&context, &sweeper, args, &cancel).await?;
+        if let Some(patience) = args.wait {
+            wait::until_arrived(&context, hook, &sweeper, &mut report, patience, &cancel).await?;
+        }
+        exit = exit.max(exit_of(&report));
+        if !style.json {
+            table::out(&text(&report))?;
+        }
+        sweeps.push(report);
+    }
+    if style.json {
+        table::json(&Sweeps { sweeps })?;
+    }
+    Ok(exit)
+}
+
+async fn one(
+    context: &Context,
+    sweeper: &Sweeper,
+    args: &Args,
+    cancel: &CancellationToken,
+) -> anyhow::Result<SweepReport> {
+    let request = Request {
+        trigger: Trigger::Manual,
+        since: args.since.map(|span| context.now() - span),
+        dry_run: args.dry_run,
+        patience: PATIENCE,
+    };
+    let bar = Bar::follow(sweeper.progress());
+    let swept = sweeper.sweep(&request, cancel).await;
+    bar.finish();
+    let hook = &sweeper.settings().hook.name;
+    match swept.with_context(|| format!("the sweep of hook {hook} failed"))? {
+        Sweep::Done(report) => Ok(*report),
+        Sweep::Skipped { owner, until } => Err(anyhow::anyhow!(
+            "another sweep of hook {hook} runs: {owner} holds its lease until {until}; try again later"
+        )),
+    }
+}
+
+/// An interrupt ends the sweep between two steps, with everything recorded.
+fn stop_on_interrupt(cancel: CancellationToken) {
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            cancel.cancel();
+        }
+    });
+}
+
+fn exit_of(report: &SweepReport) -> Exit {
+    match report.ending {
+        Ending::Unauthorized => Exit::Refused,
+        Ending::Misconfigured => Exit::Usage,
+        Ending::Failed | Ending::RateLimited | Ending::Stopped => Exit::Failed,
+        Ending::Partial => Exit::Missing,
+        Ending::Complete if report.missing > 0 => Exit::Missing,
+        Ending::Complete => Exit::Fine,
+    }
+}
+
+fn text(report: &SweepReport) -> String {
+    let how = if report.complete { "complete" } else { "not complete" };
+    let mut lines = vec![format!(
+        "{}: {how}; listed {} ({} new), due {}, asked {}, fetched {}, deferred {}, missing {}, lost {}; {} API calls",
+        report.hook,
+        report.listed,
+        report.new_attempts,
+        report.due,
+        report.requested,
+        report.fetched,
+        report.deferred,
+        report.missing,
+        report.lost,
+        report.api_calls,
+    )];
+    if report.unreadable > 0 {
+        lines.push(format!("  {} rows of GitHub's list could not be read", report.unreadable));
+    }
+    if report.adopted > 0 {
+        lines.push(format!(
+            "  adopted {} that had failed before; `redeliverd sweep --since 3d` asks for them",
+            report.adopted
+        ));
+    }
+    for request in &report.requests {
+        let detail = request.detail.as_ref().map(|d| format!(": {d}")).unwrap_or_default();
+        lines.push(format!(
+            "  {}  {:<9} request {}, {}{detail}",
+            request.guid, request.outcome, request.nth, request.reason
+        ));
+    }
+    if let Some(error) = &report.error {
+        lines.push(format!("  stopped: {error}"));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,144 @@
+//! `list`: deliveries with verdict and reason.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use super::Bench;
+use crate::{
+    config::Config,
+    domain::{ids::HookName, verdict::Verdict},
+    store::{
+        Store, StoreError,
+        types::{OpenDelivery, Query},
+    },
+};
+
+/// How many deliveries are read at once while looking for matching ones.
+const BATCH: u32 = 1_000;
+
+/// What `list` is asked for; the empty query lists the newest deliveries of every hook.
+#[derive(Debug, Clone, Default)]
+pub struct ListQuery {
+    /// Only this hook.
+    pub hook: Option<HookName>,
+    /// Only what is missing.
+    pub missing: bool,
+    /// Only this verdict word.
+    pub verdict: Option<String>,
+    /// Only this event.
+    pub event: Option<String>,
+    /// Only first attempted at or after this.
+    pub since: Option<DateTime<Utc>>,
+    /// At most this many.
+    pub limit: usize,
+}
+
+/// `list --json`.
+#[derive(Debug, Serialize)]
+pub struct DeliveryList {
+    /// Newest first attempt first.
+    pub deliveries: Vec<DeliveryView>,
+}
+
+/// One delivery. Ids are strings, because they are larger than a JavaScript number can hold.
+#[derive(Debug, Clone, Serialize)]
+pub struct DeliveryView {
+    /// The configured hook name.
+    pub hook: String,
+    /// The event's key.
+    pub guid: String,
+    /// The event.
+    pub event: String,
+    /// `None` for events without one.
+    pub action: Option<String>,
+    /// `None` when unknown or none.
+    pub installation_id: Option<String>,
+    /// `None` when unknown or none.
+    pub repository_id: Option<String>,
+    /// The verdict's word.
+    pub verdict: &'static str,
+    /// The reason's word.
+    pub reason: &'static str,
+    /// Attempts in GitHub's list.
+    pub attempts: usize,
+    /// Requests of ours.
+    pub redeliveries: usize,
+    /// `None` while GitHub has not listed it.
+    pub first_attempt_at: Option<DateTime<Utc>>,
+    /// `None` while GitHub has not listed it.
+    pub last_attempt_at: Option<DateTime<Utc>>,
+    /// `None`: it never arrived.
+    pub received_at: Option<DateTime<Utc>>,
+    /// How it arrived; `None`: it never did.
+    pub via: Option<&'static str>,
+    /// State of the hand-over; `None` where nothing is handed over.
+    pub handover: Option<String>,
+}
+
+impl DeliveryView {
+    pub(super) fn new(open: &OpenDelivery, verdict: &Verdict) -> Self {
+        let delivery = &open.delivery;
+        Self {
+            hook: open.hook.to_string(),
+            guid: delivery.guid.to_string(),
+            event: delivery.event.to_string(),
+            action: delivery.action.clone(),
+            installation_id: delivery.installation_id.map(|id| id.to_string()),
+            repository_id: delivery.repository_id.map(|id| id.to_string()),
+            verdict: verdict.word(),
+            reason: verdict.reason(),
+            attempts: delivery.attempts.len(),
+            redeliveries: delivery.redeliveries.len(),
+            first_attempt_at: delivery.first_attempt_at(),
+            last_attempt_at: delivery.newest().map(|attempt| attempt.delivered_at),
+            received_at: delivery.receipt.as_ref().map(|receipt| receipt.received_at),
+            via: delivery.receipt.as_ref().map(|receipt| receipt.via.as_str()),
+            handover: None,
+        }
+    }
+}
+
+/// Deliveries that match, judged at `now`. With `missing` the cost depends on what is open, not on
+/// history.
+pub async fn list(
+    store: &Store,
+    config: &Config,
+    query: &ListQuery,
+    now: DateTime<Utc>,
+) -> Result<DeliveryList, StoreError> {
+    let mut found = Vec::new();
+    for hook in &config.hooks {
+        if query.hook.as_ref().is_some_and(|wanted| *wanted != hook.name) {
+            continue;
+        }
+        let bench = Bench::of(store, hook).await?;
+        let open_only =
+            query.missing || matches!(query.verdict.as_deref(), Some("due" | "abandoned"));
+        let mut page = Query {
+            hook: Some(hook.name.clone()),
+            event: query.event.clone(),
+            since: query.since,
+            open_only,
+            before: None,
+            limit: BATCH,
+        };
+        let mut wanted = query.limit;
+        while wanted > 0 {
+            let batch = store.list(&page).await?;
+            let Some(last) = batch.last() else { break };
+            page.before = Some((last.known_since(), last.delivery.guid.clone()));
+            for open in &batch {
+                let verdict = bench.judge(&open.delivery, now);
+                let matches = (!query.missing || verdict.is_missing())
+                    && query.verdict.as_deref().is_none_or(|word| word == verdict.word());
+                if matches && wanted > 0 {
+                    found.push((open.known_since(), DeliveryView::new(open, &verdict)));
+                    wanted -= 1;
+                }
+            }
+        }
+    }
+    found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.guid.cmp(&b.1.guid)));
+    found.truncate(query.limit);
+    Ok(DeliveryList { deliveries: found.into_iter().map(|(_, view)| view).collect() })
+}

@@ -1,0 +1,215 @@
+//! Reads GitHub's list: the new head first, then the holes that earlier passes left.
+
+use std::collections::HashSet;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::{Pass, Progress, Trigger, report::Ending};
+use crate::{
+    domain::boundary::{Listing, Occasion, PageSeen, Rules, Step, Walk, refused, shares},
+    github::{GitHubError, Listed, Meta, Page, PageRef},
+    store::{
+        StoreError,
+        types::{HookMemory, SavedPage},
+    },
+};
+
+/// Why a walk ended, where it makes a difference to the rest of the pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// At its floor, at the end of the list, or with its share of the pages.
+    Fine,
+    /// By an error or a shutdown: no further walk in this pass.
+    Halt,
+}
+
+/// What one pass over the list carries along.
+struct Reader {
+    listing: Listing,
+    /// The start of this pass on GitHub's clock, where that is known to be behind ours.
+    started_at: DateTime<Utc>,
+    /// Links followed in this walk: one that comes back is a loop.
+    followed: HashSet<String>,
+    /// Pages this pass may still read.
+    left: u32,
+}
+
+impl Pass<'_> {
+    /// Walks the list as far as the page budget goes, committing every page together with what
+    /// is still unread. Whatever ends a walk early, nothing is concluded about the unread part.
+    pub(super) async fn gather(&mut self, memory: HookMemory) -> Result<(), StoreError> {
+        let max_pages = self.sweeper.settings.sweep.max_pages;
+        let mut reader = Reader {
+            listing: memory.listing,
+            started_at: self.now,
+            followed: HashSet::new(),
+            left: max_pages,
+        };
+        self.forget(&mut reader.listing);
+        // A hole without a link is read from the head, so the head then needs all pages.
+        let (head, _) = shares(max_pages, reader.listing.next_gap().is_some());
+        let mut end = self.walk(None, &mut reader, head).await?;
+        // The oldest hole first: it is the nearest to the end of the window.
+        while end != End::Halt && reader.left > 0 {
+            let gap = reader.listing.next_gap();
+            let Some(walk) = gap.and_then(|index| Walk::gap(&reader.listing, index)) else { break };
+            let share = reader.left;
+            end = self.walk(Some(walk), &mut reader, share).await?;
+        }
+        self.tally.unread = reader.listing.gaps.iter().map(|gap| gap.ceiling).max();
+        if reader.listing.complete() {
+            self.tally.numbers.complete = self.tally.numbers.error.is_none();
+        } else {
+            self.tally.ending = self.tally.ending.max(Ending::Partial);
+        }
+        Ok(())
+    }
+
+    /// The walk from the head, once its first page has told GitHub's time. Rows carry that, so a
+    /// boundary by a clock of ours that is ahead would lie beyond rows not yet listed.
+    fn head(&self, reader: &mut Reader, meta: &Meta) -> Walk {
+        let settings = &self.sweeper.settings;
+        let offset = meta.clock_offset.unwrap_or_default().min(TimeDelta::zero());
+        let horizon = self.now - settings.hook.policy.window;
+        let theirs = self.now.checked_add_signed(offset).unwrap_or(horizon);
+        reader.started_at = theirs.max(horizon);
+        let rules = Rules {
+            window: settings.hook.policy.window,
+            overlap: settings.sweep.overlap,
+            recheck_every: settings.sweep.recheck_every,
+            recheck_back: settings.sweep.recheck_back,
+        };
+        let occasion = match (self.request.trigger, self.request.since) {
+            (Trigger::Startup | Trigger::Scheduled, None) => Occasion::Scheduled,
+            (Trigger::Manual, None) => Occasion::Manual,
+            (_, Some(since)) => Occasion::Since(since),
+        };
+        let reach = reader.listing.reach(reader.started_at, &rules, occasion);
+        Walk::head(&reader.listing, reader.started_at, reach)
+    }
+
+    /// Holes that GitHub lists no more will never be read; that is said once, aloud.
+    fn forget(&self, listing: &mut Listing) {
+        let settings = &self.sweeper.settings;
+        for gap in listing.forget_unreachable(self.now - settings.hook.policy.window) {
+            tracing::error!(
+                hook = %settings.hook.name,
+                from = %gap.floor,
+                to = %gap.ceiling,
+                "a part of GitHub's list left the window before it was read"
+            );
+        }
+    }
+
+    /// Reads at most `pages` pages of one walk; `None` is the walk from the head.
+    async fn walk(
+        &mut self,
+        mut walk: Option<Walk>,
+        reader: &mut Reader,
+        pages: u32,
+    ) -> Result<End, StoreError> {
+        reader.followed.clear();
+        let link = walk.as_ref().and_then(Walk::link);
+        let mut next = link.map_or(PageRef::Head, |link| PageRef::Link(link.to_owned()));
+        for _ in 0..pages.min(reader.left) {
+            if self.stopped() {
+                return Ok(End::Halt);
+            }
+            let (answer, calls) = self.sweeper.list(&next).await;
+            self.tally.numbers.api_calls += calls;
+            reader.left -= 1;
+            let page = match answer {
+                Ok(page) => page,
+                Err(error) => return self.cut(walk.as_ref(), reader, &error).await,
+            };
+            match next {
+                PageRef::Head => self.tally.head_read = true,
+                PageRef::Link(link) => {
+                    reader.followed.insert(link);
+                }
+            }
+            let walk = walk.get_or_insert_with(|| self.head(reader, &page.meta));
+            match self.take(page, walk, reader).await? {
+                Step::End => return Ok(End::Fine),
+                Step::More(link) if reader.followed.contains(&link) => {
+                    return self.looped(walk, reader, &link).await;
+                }
+                Step::More(link) => next = PageRef::Link(link),
+            }
+        }
+        Ok(End::Fine)
+    }
+
+    /// Commits a page and what is unread after it.
+    async fn take(
+        &mut self,
+        page: Page,
+        walk: &mut Walk,
+        reader: &mut Reader,
+    ) -> Result<Step, StoreError> {
+        let times = || page.rows.iter().map(|row| row.attempt.delivered_at);
+        let seen =
+            PageSeen { newest: times().max(), oldest: times().min(), next: page.next.clone() };
+        let step = walk.page(&mut reader.listing, &seen);
+        let saved = self.save_page(reader, &page.rows).await?;
+        let numbers = &mut self.tally.numbers;
+        numbers.listed += count(page.rows.len());
+        numbers.unreadable += count(page.unreadable.len());
+        numbers.new_attempts += saved.new_attempts;
+        let answered = page.rows.iter().map(|row| &row.attempt).filter(|a| a.succeeded());
+        let newest = answered.map(|attempt| attempt.delivered_at).max();
+        self.tally.newest_success = self.tally.newest_success.max(newest);
+        if let Some(first) = page.unreadable.first() {
+            let hook = &self.sweeper.settings.hook.name;
+            tracing::warn!(%hook, rows = page.unreadable.len(), first, "rows of the list are unreadable");
+        }
+        let rows = self.tally.numbers.listed;
+        self.sweeper.progress.send_replace(Progress::Listing { rows });
+        Ok(step)
+    }
+}
+
+impl Pass<'_> {
+    /// A page could not be read. A hole whose link GitHub refused stays, and is read from the head;
+    /// any other error ends the pass.
+    async fn cut(
+        &mut self,
+        walk: Option<&Walk>,
+        reader: &mut Reader,
+        error: &GitHubError,
+    ) -> Result<End, StoreError> {
+        let (GitHubError::BadCursor { .. }, Some(walk)) = (error, walk) else {
+            self.failed(error).await?;
+            return Ok(End::Halt);
+        };
+        let hook = &self.sweeper.settings.hook.name;
+        tracing::warn!(%hook, %error, "a page link is refused; reading again from the head");
+        refused(&mut reader.listing, walk);
+        self.save_page(reader, &[]).await?;
+        Ok(End::Fine)
+    }
+
+    /// GitHub sent us back to a page already read in this walk: going on would never end.
+    async fn looped(
+        &mut self,
+        walk: &Walk,
+        reader: &mut Reader,
+        link: &str,
+    ) -> Result<End, StoreError> {
+        self.tally.stop(Ending::Failed, format!("GitHub's page links form a loop at {link}"));
+        refused(&mut reader.listing, walk);
+        self.save_page(reader, &[]).await?;
+        Ok(End::Halt)
+    }
+
+    async fn save_page(&self, reader: &Reader, rows: &[Listed]) -> Result<SavedPage, StoreError> {
+        let Self { sweeper, held, now, .. } = self;
+        let Reader { listing, started_at, .. } = reader;
+        let adopt_at = *started_at - sweeper.settings.hook.first_run;
+        sweeper.store.save_page(&held.lease, rows, listing, adopt_at, *now).await
+    }
+}
+
+fn count(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
+}
