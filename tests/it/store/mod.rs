@@ -3,6 +3,7 @@
 mod deliveries;
 mod hooks;
 mod lease;
+mod opening;
 mod pages;
 mod parallel;
 mod plans;
