@@ -109,8 +109,8 @@ async fn the_list_goes_on_where_it_was_cut(backend: Backend) {
             let mut seen = Vec::new();
             loop {
                 let list = store.list(&query).await.unwrap();
-                let Some(last) = list.last() else { break };
-                query.before = Some((last.known_since(), last.delivery.guid.clone()));
+                let Some(end) = list.last() else { break };
+                query.before = Some((end.known_since(), end.delivery.guid.clone()));
                 seen.extend(list.into_iter().map(|one| one.delivery.guid.to_string()));
             }
             assert_eq!(seen, expected, "limit {limit}");
