@@ -14,6 +14,7 @@ use crate::domain::ids::{Guid, HookName};
 
 const LISTED: &str = "SELECT guid, first_attempt_at FROM deliveries \
      WHERE hook = $1 AND first_attempt_at >= $2 AND (CAST($3 AS TEXT) IS NULL OR event = $3) \
+     AND first_attempt_at <= $5 AND (first_attempt_at < $5 OR guid > $6) \
      ORDER BY first_attempt_at DESC, guid LIMIT $4";
 
 /// Materialised, or SQLite would walk the history in the order of the index on the first attempt.
@@ -21,10 +22,12 @@ const OPEN: &str = "WITH open_ones AS MATERIALIZED ( \
      SELECT guid, first_attempt_at, event FROM deliveries WHERE hook = $1 AND open = 1) \
      SELECT guid, first_attempt_at FROM open_ones \
      WHERE first_attempt_at >= $2 AND (CAST($3 AS TEXT) IS NULL OR event = $3) \
+     AND first_attempt_at <= $5 AND (first_attempt_at < $5 OR guid > $6) \
      ORDER BY first_attempt_at DESC, guid LIMIT $4";
 
 const UNLISTED: &str = "SELECT guid, received_at FROM receipts \
      WHERE hook = $1 AND received_at >= $2 AND (CAST($3 AS TEXT) IS NULL OR event = $3) \
+     AND received_at <= $5 AND (received_at < $5 OR guid > $6) \
      AND NOT EXISTS (SELECT 1 FROM deliveries \
      WHERE deliveries.hook = receipts.hook AND deliveries.guid = receipts.guid) \
      ORDER BY received_at DESC, guid LIMIT $4";
@@ -85,14 +88,25 @@ impl Store {
         since: DateTime<Utc>,
         query: &Query,
     ) -> Result<Keys> {
+        let (before, after_guid) = match &query.before {
+            Some((at, guid)) => (*at, guid.as_str()),
+            None => (end_of_time(), ""),
+        };
         Ok(on!(self.backend(), |db| {
             sqlx::query_as(sql)
                 .bind(hook.as_str())
                 .bind(since)
                 .bind(query.event.as_deref())
                 .bind(i64::from(query.limit))
+                .bind(before)
+                .bind(after_guid)
                 .fetch_all(db)
                 .await?
         }))
     }
+}
+
+/// The last second of the year 9999: text of later years does not sort.
+fn end_of_time() -> DateTime<Utc> {
+    DateTime::from_timestamp(253_402_300_799, 0).unwrap_or(DateTime::<Utc>::MAX_UTC)
 }

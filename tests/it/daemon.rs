@@ -96,6 +96,7 @@ async fn commands_beside_the_daemon_tell_the_truth_at_each_step() {
     assert_eq!(status.json()["hooks"][0]["missing"]["total"], 1);
     let list = rig.run(&["list", "--missing", "--json"]).await;
     assert_eq!(list.code, 3);
+    assert_eq!(list.json()["deliveries"].as_array().unwrap().len(), 1);
     assert_eq!(list.json()["deliveries"][0]["guid"], Value::String(guid.clone()));
     assert_eq!(rig.run(&["dismiss", &guid, "--note", "known"]).await.code, 0);
     let status = rig.run(&["status", "--json"]).await;

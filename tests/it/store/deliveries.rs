@@ -16,6 +16,7 @@ on_both! {
     the_list_is_newest_first_over_all_hooks,
     the_list_obeys_its_filters,
     the_limit_cuts_listed_and_received_together,
+    a_list_goes_on_where_it_ended,
     an_arrival_that_is_not_listed_yet_is_shown_but_not_judged,
     a_receipt_joins_its_delivery,
     via_tells_what_was_asked_for,
@@ -85,6 +86,29 @@ async fn the_limit_cuts_listed_and_received_together(backend: Backend) {
     for limit in 0..=6_u32 {
         let query = Query { limit, ..Query::default() };
         assert_eq!(names(&store, &query).await, ordered[..limit as usize], "limit {limit}");
+    }
+}
+
+async fn a_list_goes_on_where_it_ended(backend: Backend) {
+    let store = backend.open().await;
+    let one = lease(&store, &ci()).await;
+    // Three at the same moment, so that the GUID has to decide.
+    let rows = [listed("a", 1, 4, None), listed("b", 2, 4, None), listed("c", 3, 4, None)];
+    page(&store, &one, &rows).await;
+    page(&store, &one, &[listed("old", 4, 1, None)]).await;
+    store.record(arrival("received", 2, b"{}")).await.unwrap();
+    for open_only in [false, true] {
+        let mut query = Query { hook: Some(ci()), open_only, limit: 2, ..Query::default() };
+        let mut seen = Vec::new();
+        for _ in 0..9 {
+            let batch = store.list(&query).await.unwrap();
+            let Some(last) = batch.last() else { break };
+            query.before = Some((last.known_since(), last.delivery.guid.clone()));
+            seen.extend(batch.iter().map(|one| one.delivery.guid.to_string()));
+        }
+        let all = ["a", "b", "c", "received", "old"];
+        let expected: Vec<_> = all.into_iter().filter(|g| !open_only || *g != "received").collect();
+        assert_eq!(seen, expected);
     }
 }
 
