@@ -79,8 +79,8 @@ async fn the_limit_cuts_listed_and_received_together(backend: Backend) {
         &[listed("a", 1, 1, None), listed("b", 2, 3, None), listed("c", 3, 5, None)],
     )
     .await;
-    for (name, minute) in [("r2", 2), ("r4", 4), ("r6", 6)] {
-        store.record(arrival(name, minute, b"")).await.unwrap();
+    for (received, minute) in [("r2", 2), ("r4", 4), ("r6", 6)] {
+        store.record(arrival(received, minute, b"")).await.unwrap();
     }
     let ordered = ["ci/r6", "ci/c", "ci/r4", "ci/b", "ci/r2", "ci/a"];
     for limit in 0..=6_u32 {
