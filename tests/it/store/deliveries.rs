@@ -108,10 +108,10 @@ async fn the_list_goes_on_where_it_was_cut(backend: Backend) {
             let mut query = Query { hook: Some(ci()), open_only, limit, ..Query::default() };
             let mut seen = Vec::new();
             loop {
-                let list = store.list(&query).await.unwrap();
-                let Some(last) = list.last() else { break };
+                let part = store.list(&query).await.unwrap();
+                let Some(last) = part.last() else { break };
                 query.before = Some((last.known_since(), last.delivery.guid.clone()));
-                seen.extend(list.into_iter().map(|one| one.delivery.guid.to_string()));
+                seen.extend(part.into_iter().map(|one| one.delivery.guid.to_string()));
             }
             assert_eq!(seen, expected, "limit {limit}");
         }

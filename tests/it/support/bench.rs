@@ -103,7 +103,7 @@ pub fn app_hook(api: &str) -> (config::Hook, config::Sweep) {
         overlap: minutes(2),
         recheck_every: minutes(30),
         recheck_back: minutes(15),
-        lease: Duration::from_secs(60),
+        lease: Duration::from_mins(1),
         min_interval: Duration::ZERO,
         max_pages: 200,
     };
