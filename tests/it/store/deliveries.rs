@@ -79,8 +79,8 @@ async fn the_limit_cuts_listed_and_received_together(backend: Backend) {
         &[listed("a", 1, 1, None), listed("b", 2, 3, None), listed("c", 3, 5, None)],
     )
     .await;
-    for (received, minute) in [("r2", 2), ("r4", 4), ("r6", 6)] {
-        store.record(arrival(received, minute, b"")).await.unwrap();
+    for (name, minute) in [("r2", 2), ("r4", 4), ("r6", 6)] {
+        store.record(arrival(name, minute, b"")).await.unwrap();
     }
     let ordered = ["ci/r6", "ci/c", "ci/r4", "ci/b", "ci/r2", "ci/a"];
     for limit in 0..=6_u32 {
@@ -108,10 +108,10 @@ async fn the_list_goes_on_where_it_was_cut(backend: Backend) {
             let mut query = Query { hook: Some(ci()), open_only, limit, ..Query::default() };
             let mut seen = Vec::new();
             loop {
-                let part = store.list(&query).await.unwrap();
-                let Some(last) = part.last() else { break };
-                query.before = Some((last.known_since(), last.delivery.guid.clone()));
-                seen.extend(part.into_iter().map(|one| one.delivery.guid.to_string()));
+                let list = store.list(&query).await.unwrap();
+                let Some(end) = list.last() else { break };
+                query.before = Some((end.known_since(), end.delivery.guid.clone()));
+                seen.extend(list.into_iter().map(|one| one.delivery.guid.to_string()));
             }
             assert_eq!(seen, expected, "limit {limit}");
         }

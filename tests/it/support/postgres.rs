@@ -70,10 +70,6 @@ fn server() -> &'static Server {
     SERVER.get_or_init(start)
 }
 
-#[expect(
-    clippy::zombie_processes,
-    reason = "the keeper ends after this process, that is what it is for"
-)]
 fn start() -> Server {
     let binaries = binaries();
     // Not under TMPDIR: the path of a Unix socket has at most 107 characters.
@@ -101,6 +97,10 @@ fn start() -> Server {
     let log = directory.join("log");
     File::create(&log).expect("a log file");
     let server = command(user.as_ref(), &binaries.join("postgres"));
+    #[expect(
+        clippy::zombie_processes,
+        reason = "it outlives the process on purpose and ends with it"
+    )]
     let keeper = Command::new("sh")
         .args(["-c", KEEPER, "keeper"])
         .arg(server.get_program())
