@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, net::SocketAddr, path::PathBuf, time::Duration};
 
+use chrono::TimeDelta;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 use url::Url;
@@ -392,4 +393,15 @@ fn not_among(text: &str, known: &[&str]) -> Wrong {
 /// Ids as the filter wants them.
 pub(super) fn ids(ids: &[NumericId]) -> BTreeSet<i64> {
     ids.iter().map(|id| id.0).collect()
+}
+
+/// A duration written as in the file, for flags and queries.
+///
+/// # Errors
+/// What would be right, when it is none or longer than ten years.
+pub fn span(text: &str) -> Result<TimeDelta, String> {
+    match Span::from_text(text) {
+        Ok(Span(duration)) => Ok(TimeDelta::from_std(duration).unwrap_or(TimeDelta::MAX)),
+        Err(_) => Err("must be a duration such as 90s or 3d, at most 3650d".to_owned()),
+    }
 }

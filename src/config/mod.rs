@@ -29,7 +29,7 @@ pub use self::{
     cron::next_runs,
     forward::{Forward, Order},
     hook::rules_fingerprint,
-    kinds::HookKind,
+    kinds::{HookKind, span},
     load::{DEFAULTS, Env, Loaded, from_str, load, locate, schema, show},
     problem::{Problem, Problems, Severity},
     secret::SecretNote,
