@@ -12,12 +12,16 @@ use sqlx::{
 };
 use url::Url;
 
-use super::{Result, StoreError};
+use super::{Result, StoreError, error::sqlite_locked};
 use crate::config::Database;
 
 /// How long a statement waits for SQLite's write lock, or for a connection. Shorter than the ten
 /// seconds after which GitHub gives up, so that the receiver can still answer 503.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often, and how far apart, opening a SQLite file that is locked is tried again.
+const OPEN_TRIES: u32 = 20;
+const OPEN_PAUSE: Duration = Duration::from_millis(50);
 
 /// Connections that read one SQLite file.
 const READERS: u32 = 4;
@@ -105,6 +109,14 @@ impl Backend {
         }
     }
 
+    /// Whether there is something to connect to: `false` for a SQLite file that was never created.
+    pub(super) fn exists(settings: &Database) -> bool {
+        let url = settings.url.expose_secret();
+        !url.starts_with("sqlite:")
+            || SqliteConnectOptions::from_str(url)
+                .map_or(true, |options| options.get_filename().exists())
+    }
+
     /// Bytes of SQLite's write-ahead log, which the database itself does not count.
     pub(super) fn wal_bytes(&self) -> u64 {
         match self {
@@ -158,10 +170,29 @@ async fn connect_sqlite(url: &str, create: bool) -> Result<Backend> {
         .idle_timeout(None)
         .max_lifetime(None)
         .test_before_acquire(false);
-    let write =
-        pool.clone().max_connections(1).connect_with(writer).await.map_err(|e| open(reason(&e)))?;
+    let write = connect_writer(pool.clone().max_connections(1), writer)
+        .await
+        .map_err(|e| open(reason(&e)))?;
     let read = pool.max_connections(READERS).connect_lazy_with(options.read_only(true));
     Ok(Backend::Sqlite { write, read, file })
+}
+
+/// Opens the writing connection. While another process turns a new file to WAL, or is the last to
+/// close it, SQLite may say "locked" at once instead of waiting; so this asks again for a while.
+async fn connect_writer(
+    pool: SqlitePoolOptions,
+    options: SqliteConnectOptions,
+) -> Result<SqlitePool, sqlx::Error> {
+    let mut left = OPEN_TRIES;
+    loop {
+        match pool.clone().connect_with(options.clone()).await {
+            Err(sqlx::Error::Database(error)) if left > 0 && sqlite_locked(error.as_ref()) => {
+                left -= 1;
+                tokio::time::sleep(OPEN_PAUSE).await;
+            }
+            result => return result,
+        }
+    }
 }
 
 async fn connect_postgres(url: &str) -> Result<Backend> {
@@ -192,12 +223,12 @@ fn create_private(file: &std::path::Path) -> std::io::Result<()> {
 }
 
 fn reason(error: &sqlx::Error) -> String {
-    match error {
-        sqlx::Error::Database(database) => database.message().to_owned(),
-        sqlx::Error::PoolTimedOut => {
-            format!("no connection within {} s; is the server running?", PATIENCE.as_secs())
-        }
-        other => other.to_string(),
+    if let sqlx::Error::Database(database) = error {
+        database.message().to_owned()
+    } else if let sqlx::Error::PoolTimedOut = error {
+        format!("no connection within {} s; is the server running?", PATIENCE.as_secs())
+    } else {
+        error.to_string()
     }
 }
 
