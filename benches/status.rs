@@ -1,5 +1,10 @@
 //! What `status` and `list --missing` take when the history is long and little is open.
 //! `STATUS_DELIVERIES` sets the length of the history.
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::unwrap_used,
+    reason = "a bench that cannot go on fails"
+)]
 
 #[path = "support/mod.rs"]
 mod support;
@@ -79,13 +84,17 @@ async fn main() {
         let mut times = Vec::new();
         for _ in 0..ROUNDS {
             let started = Instant::now();
-            let run = Command::new(support::binary()).arg("--config").arg(&file).args(command).output();
+            let run =
+                Command::new(support::binary()).arg("--config").arg(&file).args(command).output();
             times.push(started.elapsed().as_secs_f64() * 1e3);
             assert!(!run.unwrap().stdout.is_empty());
         }
         tell(&format!("`{}`, whole process", command.join(" ")), &times);
     }
-    line("", &format!("memory of the bench: {} MB at most", usage(std::process::id()).peak_kib / 1024));
+    line(
+        "",
+        &format!("memory of the bench: {} MB at most", usage(std::process::id()).peak_kib / 1024),
+    );
 }
 
 fn tell(what: &str, times: &[f64]) {

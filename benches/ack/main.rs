@@ -4,6 +4,11 @@
 //! Server and load are processes of their own; floor and daemon take turns, and the ratio is formed
 //! within a round. `ACK_SECONDS` and `ACK_ROUNDS` change how long it takes, `ACK_SIZES` (bytes,
 //! with commas) which bodies.
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::unwrap_used,
+    reason = "a bench that cannot go on fails"
+)]
 
 mod floor;
 mod load;

@@ -83,12 +83,12 @@ impl Server {
     pub(crate) fn start(command: &mut Command, address: SocketAddr) -> Self {
         let child = command.stdin(Stdio::null()).spawn().unwrap();
         let server = Self { child, address };
-        server.wait(address);
+        Self::wait(address);
         server
     }
 
     /// Waits until `address` takes connections.
-    pub(crate) fn wait(&self, address: SocketAddr) {
+    pub(crate) fn wait(address: SocketAddr) {
         let end = Instant::now() + PATIENCE;
         while TcpStream::connect(address).is_err() {
             assert!(Instant::now() < end, "nothing listens on {address}");
@@ -186,7 +186,12 @@ pub(crate) fn median(values: &[f64]) -> f64 {
 pub(crate) fn percentile(values: &[f64], at: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "few values")]
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "few values"
+    )]
     let index = ((sorted.len() - 1) as f64 * at) as usize;
     sorted[index]
 }
