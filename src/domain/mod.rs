@@ -8,4 +8,5 @@ pub mod filter;
 pub mod ids;
 pub mod plan;
 pub mod policy;
+pub mod retry;
 pub mod verdict;
