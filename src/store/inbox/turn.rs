@@ -1,0 +1,303 @@
+//! One turn of a worker: its conclusions, the leases of lost workers, and its next claims.
+
+use std::collections::{BTreeMap, HashSet};
+
+use chrono::{DateTime, Utc};
+use sqlx::QueryBuilder;
+
+use super::{
+    claim::{POSTGRES, SQLITE},
+    history,
+    types::{Claim, Claimed, Conclusion, Turn},
+};
+use crate::{
+    domain::{
+        ids::HookName,
+        retry::{HandoverResult, HandoverState, Next},
+    },
+    store::{
+        Result, Store,
+        backend::{Backend, in_write},
+        batches,
+        dialect::text,
+        rows::count,
+    },
+};
+
+/// Rows in one statement, at most; a power of two.
+const ROWS: usize = 64;
+
+const CONCLUDE: &str = "WITH done (d_seq, d_token, d_state, d_due_at, d_error, d_at) AS (";
+
+/// A processed event that is owed again goes back to waiting, as fresh as if it had just come.
+const CONCLUDED: &str = ") UPDATE inbox SET \
+     state = CASE WHEN d_state = 'processed' AND replays > 0 THEN 'waiting' ELSE d_state END, \
+     attempts = CASE WHEN d_state = 'processed' AND replays > 0 THEN 0 ELSE attempts END, \
+     replays = CASE WHEN d_state = 'processed' AND replays > 0 THEN replays - 1 ELSE replays END, \
+     finished_at = CASE WHEN d_state = 'waiting' OR (d_state = 'processed' AND replays > 0) \
+     THEN NULL ELSE d_at END, due_at = d_due_at, last_error = d_error, lease_until = NULL \
+     FROM done WHERE seq = d_seq AND token = d_token AND state = 'processing' \
+     RETURNING seq, state";
+
+const TALLY: &str = "INSERT INTO inbox_tally (hook, processed) VALUES ($1, $2) \
+     ON CONFLICT (hook) DO UPDATE SET processed = inbox_tally.processed + excluded.processed";
+
+const MARK: &str = "INSERT INTO handed (hook, repository_id, newest_at) ";
+
+const MARKED: &str = " ON CONFLICT (hook, repository_id) DO UPDATE SET newest_at = \
+     CASE WHEN excluded.newest_at > handed.newest_at THEN excluded.newest_at \
+     ELSE handed.newest_at END";
+
+const RENEW: &str = "UPDATE inbox SET lease_until = ";
+const RENEWED: &str = " WHERE state = 'processing' AND (seq, token) IN (";
+
+const RELEASE: &str = "UPDATE inbox SET state = 'waiting', attempts = attempts - 1, \
+     sends = sends - 1, lease_until = NULL \
+     WHERE state = 'processing' AND (seq, token) IN (";
+
+#[derive(sqlx::FromRow)]
+struct ClaimedRow {
+    seq: i64,
+    token: i64,
+    attempts: i64,
+    sends: i64,
+    order_key: Option<i64>,
+}
+
+#[derive(sqlx::FromRow)]
+struct Expired {
+    seq: i64,
+    token: i64,
+    sends: i64,
+    owner: Option<String>,
+    state: String,
+}
+
+impl Store {
+    /// Writes a worker's conclusions and claims its next events, all in one commit. A conclusion
+    /// whose claim was taken over changes nothing and is recorded as late.
+    pub async fn hand_over(
+        &self,
+        hook: &HookName,
+        owner: &str,
+        conclusions: &[Conclusion],
+        claim: Option<&Claim>,
+        now: DateTime<Utc>,
+    ) -> Result<Turn> {
+        let texts = match self.backend() {
+            Backend::Sqlite { .. } => &SQLITE,
+            Backend::Postgres(_) => &POSTGRES,
+        };
+        // In the order of the key, so that two clients never wait for each other in a circle.
+        let mut conclusions: Vec<&Conclusion> = conclusions.iter().collect();
+        conclusions.sort_by_key(|conclusion| conclusion.claimed.seq);
+        let (mut taken, mut expired, mut processed) = (Vec::new(), Vec::new(), 0_i64);
+        let mut held: HashSet<i64> = HashSet::new();
+        let mut cursor = claim.map_or(0, |claim| claim.cursor);
+        in_write!(self.backend(), |tx| {
+            for batch in batches(&conclusions, ROWS) {
+                let mut query = QueryBuilder::new(CONCLUDE);
+                query.push_values(batch, |mut values, it| {
+                    let (state, due_at) = after(it);
+                    values
+                        .push_bind(it.claimed.seq)
+                        .push_bind(it.claimed.token)
+                        .push_bind(state.as_str())
+                        .push_bind(due_at)
+                        .push_bind(error_of(it))
+                        .push_bind(it.finished_at);
+                });
+                query.push(CONCLUDED);
+                let rows: Vec<(i64, String)> =
+                    query.build_query_as().fetch_all(&mut *tx).await?;
+                for (seq, state) in rows {
+                    held.insert(seq);
+                    processed += i64::from(state == HandoverState::Processed.as_str());
+                }
+            }
+            for batch in batches(&conclusions, ROWS) {
+                let mut query = QueryBuilder::new(history::INSERT);
+                query.push_values(batch, |mut values, it| {
+                    values
+                        .push_bind(it.claimed.seq)
+                        .push_bind(i64::from(it.claimed.nth))
+                        .push_bind(it.claimed.token)
+                        .push_bind(owner)
+                        .push_bind(Some(it.started_at))
+                        .push_bind(it.finished_at)
+                        .push_bind(it.result.as_str())
+                        .push_bind(it.status_code.map(i64::from))
+                        .push_bind(it.detail.as_deref().map(text))
+                        .push_bind(!held.contains(&it.claimed.seq));
+                });
+                query.build().execute(&mut *tx).await?;
+            }
+            if processed > 0 {
+                sqlx::query(TALLY).bind(hook.as_str()).bind(processed).execute(&mut *tx).await?;
+            }
+            let marks = marks(&conclusions);
+            for batch in batches(&marks, ROWS) {
+                let mut query = QueryBuilder::new(MARK);
+                query.push_values(batch, |mut values, (repository, at)| {
+                    values.push_bind(hook.as_str()).push_bind(*repository).push_bind(*at);
+                });
+                query.push(MARKED);
+                query.build().execute(&mut *tx).await?;
+            }
+            if let Some(claim) = claim {
+                expired = sqlx::query_as::<_, Expired>(texts.expire)
+                    .bind(hook.as_str())
+                    .bind(claim.expired_before)
+                    .bind(i64::from(claim.max_attempts))
+                    .bind(now)
+                    .fetch_all(&mut *tx)
+                    .await?;
+                for batch in batches(&expired, ROWS) {
+                    let mut query = QueryBuilder::new(history::INSERT);
+                    query.push_values(batch, |mut values, it| {
+                        values
+                            .push_bind(it.seq)
+                            .push_bind(it.sends)
+                            .push_bind(it.token)
+                            .push_bind(it.owner.as_deref())
+                            .push_bind(None::<DateTime<Utc>>)
+                            .push_bind(now)
+                            .push_bind(HandoverResult::Expired.as_str())
+                            .push_bind(None::<i64>)
+                            .push_bind(None::<String>)
+                            .push_bind(false);
+                    });
+                    query.build().execute(&mut *tx).await?;
+                }
+                // What failed before, then fresh ones, then the rest of what failed before.
+                let plain = [(texts.retry, false), (texts.fresh, false), (texts.retry, true)];
+                let ordered = [
+                    (texts.retry_ordered, false),
+                    (texts.fresh_ordered, false),
+                    (texts.fresh_ordered, true),
+                    (texts.retry_ordered, true),
+                ];
+                let steps = if claim.ordered { ordered.as_slice() } else { plain.as_slice() };
+                for (sql, rest) in steps {
+                    let is_retry = *sql == texts.retry || *sql == texts.retry_ordered;
+                    let share = if is_retry && !rest { claim.retries } else { claim.limit };
+                    let free = i64::from(claim.limit) - taken.len() as i64;
+                    let most = i64::from(share).min(free);
+                    if most <= 0 || (!is_retry && *rest && cursor == 0) {
+                        continue;
+                    }
+                    if *rest {
+                        cursor = 0;
+                    }
+                    let mut query = sqlx::query_as::<_, ClaimedRow>(sql)
+                        .bind(hook.as_str())
+                        .bind(most)
+                        .bind(owner)
+                        .bind(claim.lease_until)
+                        .bind(now);
+                    if *sql == texts.fresh_ordered {
+                        query = query.bind(cursor);
+                    }
+                    let rows = query.fetch_all(&mut *tx).await?;
+                    if *sql == texts.fresh_ordered {
+                        let full = rows.len() as i64 == most;
+                        let last = rows.iter().filter_map(|row| row.order_key).max();
+                        cursor = last.filter(|_| full).unwrap_or(cursor);
+                    }
+                    taken.extend(rows);
+                }
+            }
+        });
+        let dead = expired.iter().filter(|it| it.state == HandoverState::Dead.as_str()).count();
+        let mut claimed = taken.iter().map(claimed).collect::<Result<Vec<_>>>()?;
+        claimed.sort_by_key(|claimed| claimed.seq);
+        Ok(Turn {
+            claimed,
+            refused: conclusions
+                .iter()
+                .map(|it| it.claimed.seq)
+                .filter(|seq| !held.contains(seq))
+                .collect(),
+            expired: u32::try_from(expired.len() - dead).unwrap_or(u32::MAX),
+            expired_dead: u32::try_from(dead).unwrap_or(u32::MAX),
+            cursor,
+        })
+    }
+
+    /// Prolongs claims; returns which events are still ours. The others were taken over.
+    pub async fn renew_claims(
+        &self,
+        claims: &[Claimed],
+        until: DateTime<Utc>,
+    ) -> Result<HashSet<i64>> {
+        let mut held = HashSet::new();
+        in_write!(self.backend(), |tx| {
+            for batch in batches(claims, ROWS) {
+                let mut query = QueryBuilder::new(RENEW);
+                query.push_bind(until).push(RENEWED);
+                query.push_values(batch, |mut values, it| {
+                    values.push_bind(it.seq).push_bind(it.token);
+                });
+                query.push(") RETURNING seq");
+                let rows: Vec<i64> = query.build_query_scalar().fetch_all(&mut *tx).await?;
+                held.extend(rows);
+            }
+        });
+        Ok(held)
+    }
+
+    /// Gives claims back that were never begun: as if they had never been made.
+    pub async fn release_claims(&self, claims: &[Claimed]) -> Result<()> {
+        in_write!(self.backend(), |tx| {
+            for batch in batches(claims, ROWS) {
+                let mut query = QueryBuilder::new(RELEASE);
+                query.push_values(batch, |mut values, it| {
+                    values.push_bind(it.seq).push_bind(it.token);
+                });
+                query.push(")");
+                query.build().execute(&mut *tx).await?;
+            }
+        });
+        Ok(())
+    }
+}
+
+/// The state that follows, and from when on it is due.
+fn after(conclusion: &Conclusion) -> (HandoverState, DateTime<Utc>) {
+    match conclusion.next {
+        Next::Done => (HandoverState::Processed, conclusion.finished_at),
+        Next::Again { due_at } => (HandoverState::Waiting, due_at),
+        Next::Dead => (HandoverState::Dead, conclusion.finished_at),
+    }
+}
+
+/// One line about what went wrong; `None`: nothing did.
+fn error_of(conclusion: &Conclusion) -> Option<String> {
+    if conclusion.result == HandoverResult::Processed {
+        return None;
+    }
+    let status = conclusion.status_code.map(|code| format!("{code} ")).unwrap_or_default();
+    let word = conclusion.result.as_str();
+    let detail = conclusion.detail.as_deref().map(|words| format!(": {words}")).unwrap_or_default();
+    Some(text(&format!("{status}{word}{detail}")))
+}
+
+/// The newest processed event of each repository, in the order of the key.
+fn marks(conclusions: &[&Conclusion]) -> Vec<(i64, DateTime<Utc>)> {
+    let mut newest: BTreeMap<i64, DateTime<Utc>> = BTreeMap::new();
+    for it in conclusions.iter().filter(|it| it.result == HandoverResult::Processed) {
+        if let Some((repository, at)) = it.mark {
+            newest.entry(repository).and_modify(|known| *known = at.max(*known)).or_insert(at);
+        }
+    }
+    newest.into_iter().collect()
+}
+
+fn claimed(row: &ClaimedRow) -> Result<Claimed> {
+    Ok(Claimed {
+        seq: row.seq,
+        token: row.token,
+        attempt: count("inbox", "attempts", row.attempts)?,
+        nth: count("inbox", "sends", row.sends)?,
+    })
+}
