@@ -8,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::exit::Exit;
 use crate::{
     clock::{Clock, SharedClock, SystemClock},
-    config::{self, Config, Hook},
+    config::{self, Config, Env, Hook},
     domain::ids::Guid,
     github::GitHubError,
     store::{Store, StoreError},
@@ -28,7 +28,8 @@ pub struct UsageError(pub String);
 
 /// Reads the configuration; its warnings go to the log.
 pub fn configuration(file: Option<&Path>) -> anyhow::Result<Config> {
-    let loaded = config::load(file)?;
+    let env = Env::of_process();
+    let loaded = config::load(config::locate(file, &env).as_deref(), &env)?;
     crate::telemetry::log_to_stderr(&loaded.config.log);
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
@@ -39,9 +40,7 @@ pub fn configuration(file: Option<&Path>) -> anyhow::Result<Config> {
 impl Context {
     pub async fn open(file: Option<&Path>) -> anyhow::Result<Self> {
         let config = configuration(file)?;
-        if config.hooks.is_empty() {
-            return Err(UsageError("no [[hooks]] entry is configured".to_owned()).into());
-        }
+        config.require_hooks()?;
         let store = Store::open(&config.database).await?;
         Ok(Self { config, store, clock: Arc::new(SystemClock) })
     }
@@ -52,7 +51,7 @@ impl Context {
 
     /// The configured hook of that name.
     pub fn hook(&self, name: &str) -> anyhow::Result<&Hook> {
-        self.config.hooks.iter().find(|hook| hook.name.as_str() == name).ok_or_else(|| {
+        self.config.hook(name).ok_or_else(|| {
             let known: Vec<_> = self.config.hooks.iter().map(|h| h.name.as_str()).collect();
             UsageError(format!("no hook is named {name}; configured: {}", known.join(", "))).into()
         })

@@ -2,10 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use super::{
-    context::{UsageError, configuration},
-    exit::Exit,
-};
+use super::{context::configuration, exit::Exit};
 use crate::{
     app::{self, Listeners},
     clock::SystemClock,
@@ -18,9 +15,7 @@ pub struct Args {}
 
 pub async fn run(file: Option<&Path>, _args: &Args) -> anyhow::Result<Exit> {
     let config = configuration(file)?;
-    if config.hooks.is_empty() {
-        return Err(UsageError("no [[hooks]] entry is configured".to_owned()).into());
-    }
+    config.require_hooks()?;
     let shutdown = Shutdown::default();
     shutdown.on_signals()?;
     let listeners = Listeners::bind(&config).await?;

@@ -1,10 +1,11 @@
 //! All that is known of one (hook, GUID): attempts, receipt, redeliveries, and what an operator said.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
     attempt::Attempt,
     ids::{AttemptId, EventName, Guid},
+    later,
 };
 
 /// Everything known of one event on one hook; the facts that [`super::verdict::judge`] judges.
@@ -107,6 +108,35 @@ impl Delivery {
     #[must_use]
     pub fn first_attempt_at(&self) -> Option<DateTime<Utc>> {
         self.attempts.iter().map(|a| a.delivered_at).min()
+    }
+
+    /// When GitHub stops listing and redelivering it, by its newest attempt. `None` when GitHub has
+    /// listed none.
+    #[must_use]
+    pub fn expires_at(&self, window: TimeDelta) -> Option<DateTime<Utc>> {
+        self.newest().map(|newest| later(newest.delivered_at, window))
+    }
+
+    /// The requests that were really made: all but the deferred ones, probes included.
+    pub fn requests(&self) -> impl Iterator<Item = &Redelivery> {
+        self.redeliveries.iter().filter(|r| r.outcome != Outcome::Deferred)
+    }
+
+    /// The requests that count against the cap and for backoff: those made, without the probes.
+    pub fn counted(&self) -> impl Iterator<Item = &Redelivery> {
+        self.requests().filter(|r| !r.probe)
+    }
+}
+
+impl Redelivery {
+    /// Whether the request may have made GitHub send another attempt.
+    #[must_use]
+    pub fn may_bring_attempt(&self) -> bool {
+        let taken = match self.outcome {
+            Outcome::Intended | Outcome::Accepted | Outcome::Ambiguous => true,
+            Outcome::Gone | Outcome::Refused | Outcome::Deferred => false,
+        };
+        taken && self.means == Means::Redeliver
     }
 }
 

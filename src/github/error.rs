@@ -3,6 +3,17 @@
 use chrono::{DateTime, Utc};
 use thiserror::Error;
 
+/// Why a [`Client`](super::Client) cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SetupError {
+    /// The key is no RSA private key in PEM, or is damaged.
+    #[error("the private key cannot be used: {0}")]
+    Key(String),
+    /// TLS, proxy settings or the runtime.
+    #[error("the HTTP client cannot be set up: {0}")]
+    Transport(String),
+}
+
 /// A failed call to GitHub. Messages carry GitHub's words, scrubbed of secrets, and a hint.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum GitHubError {
@@ -62,8 +73,8 @@ pub enum GitHubError {
         /// What happened.
         message: String,
     },
-    /// A link that leaves the API's own origin or path; never followed.
-    #[error("the next-page link {link} leaves the API's origin; not followed")]
+    /// A link that leaves the API's own origin or path, or is no link at all; never followed.
+    #[error("the next-page link {link} leaves the API's own origin and path; not followed")]
     ForeignLink {
         /// The link, without query.
         link: String,

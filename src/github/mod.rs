@@ -1,22 +1,30 @@
 //! GitHub's delivery API for one hook: the only place that knows octocrab and JWTs.
 
+mod auth;
+mod client;
 mod error;
+mod limits;
+mod pages;
+mod refusal;
+mod scrub;
+#[cfg(test)]
+mod tests;
+mod transport;
+mod wire;
+
+use std::fmt;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-pub use self::error::GitHubError;
-use crate::{
-    clock::SharedClock,
-    config::Api,
-    domain::{
-        attempt::Attempt,
-        ids::{AttemptId, EventName, Guid},
-    },
+pub use self::{
+    client::Client,
+    error::{GitHubError, SetupError},
+    scrub::scrub,
 };
-
-/// A client for one hook's delivery log. Cheap to clone; clones share connection and JWT.
-#[derive(Debug, Clone)]
-pub struct Client {}
+use crate::domain::{
+    attempt::Attempt,
+    ids::{EventName, Guid},
+};
 
 /// Where a listing starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,9 +40,12 @@ pub enum PageRef {
 pub struct Page {
     /// The rows that could be read, in GitHub's order.
     pub rows: Vec<Listed>,
-    /// What was wrong with each row that could not be read.
+    /// What was wrong with each row that could not be read: its position and the rule, no values.
     pub unreadable: Vec<String>,
-    /// The next page; already checked to be on the API's own origin and path prefix.
+    /// The next page as GitHub's `Link` header names it, made absolute; `None` at the end of the log.
+    /// Checked when it is followed: a link that leaves the API's origin or path, or a header that
+    /// cannot be read, then gives [`GitHubError::ForeignLink`], so that these rows are not lost and
+    /// the rest is not silently left out.
     pub next: Option<String>,
     /// What the answer's headers told.
     pub meta: Meta,
@@ -64,7 +75,7 @@ pub struct Detail {
     pub guid: Guid,
     /// The event.
     pub event: EventName,
-    /// Request headers as GitHub recorded them; names as given.
+    /// Request headers as GitHub recorded them; names as given. May hold secrets: not in `Debug`.
     pub headers: Vec<(String, String)>,
     /// The payload, serialised anew from GitHub's JSON: not the bytes first sent.
     pub payload: Vec<u8>,
@@ -81,41 +92,13 @@ pub struct Meta {
     pub clock_offset: Option<TimeDelta>,
 }
 
-impl Client {
-    /// Builds the client; nothing is sent.
-    ///
-    /// # Errors
-    /// When the key cannot sign.
-    pub fn new(api: &Api, clock: SharedClock) -> Result<Self, GitHubError> {
-        let _ = (api, clock);
-        todo!()
-    }
-
-    /// One page of at most 100 attempts. Retried on 5xx and transport errors, since it only reads.
-    ///
-    /// # Errors
-    /// See [`GitHubError`]; [`GitHubError::BadCursor`] when GitHub refused a link.
-    pub async fn list_attempts(&self, page: &PageRef) -> Result<Page, GitHubError> {
-        let _ = page;
-        todo!()
-    }
-
-    /// Asks for one more attempt. Sent exactly once, whatever happens.
-    ///
-    /// # Errors
-    /// [`GitHubError::Ambiguous`] when it may have been taken although no answer came.
-    pub async fn redeliver(&self, attempt: AttemptId) -> Result<Meta, GitHubError> {
-        let _ = attempt;
-        todo!()
-    }
-
-    /// Headers and payload of one attempt. Retried like a list.
-    ///
-    /// # Errors
-    /// [`GitHubError::Gone`] for an unknown id; a fresh id may answer so for some seconds.
-    pub async fn detail(&self, attempt: AttemptId) -> Result<(Detail, Meta), GitHubError> {
-        let _ = attempt;
-        todo!()
+impl fmt::Debug for Detail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Detail")
+            .field("guid", &self.guid)
+            .field("event", &self.event)
+            .field("payload_bytes", &self.payload.len())
+            .finish_non_exhaustive()
     }
 }
 

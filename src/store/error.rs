@@ -1,5 +1,7 @@
 //! Storage failures, told apart by what the caller can do.
 
+use std::fmt;
+
 use thiserror::Error;
 
 /// A failed storage operation.
@@ -42,4 +44,61 @@ pub enum StoreError {
     /// Anything else the driver says: a defect of ours.
     #[error("database error: {0}")]
     Query(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// What a database server said, without the detail lines in which PostgreSQL quotes values.
+#[derive(Debug)]
+struct ServerError {
+    code: String,
+    message: String,
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (code {})", self.message, self.code)
+    }
+}
+
+impl std::error::Error for ServerError {}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        if let sqlx::Error::Database(database) = &error {
+            let code = database.code().unwrap_or_default().into_owned();
+            let postgres = database.try_downcast_ref::<sqlx::postgres::PgDatabaseError>().is_some();
+            let passing = if postgres { postgres_passing(&code) } else { sqlite_passing(&code) };
+            let source = Box::new(ServerError { code, message: database.message().to_owned() });
+            return if passing { Self::Unavailable(source) } else { Self::Query(source) };
+        }
+        let unreachable = matches!(
+            error,
+            sqlx::Error::Io(_)
+                | sqlx::Error::Tls(_)
+                | sqlx::Error::Protocol(_)
+                | sqlx::Error::PoolTimedOut
+                | sqlx::Error::PoolClosed
+                | sqlx::Error::WorkerCrashed
+                | sqlx::Error::BeginFailed
+        );
+        if unreachable { Self::Unavailable(Box::new(error)) } else { Self::Query(Box::new(error)) }
+    }
+}
+
+/// SQLite's primary result codes that another moment can cure: busy, locked, out of memory,
+/// read-only (a remounted disk), I/O error, disk full, cannot open.
+fn sqlite_passing(code: &str) -> bool {
+    code.parse::<u32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 7 | 8 | 10 | 13 | 14))
+}
+
+/// SQLSTATEs that another moment, or another attempt, can cure.
+fn postgres_passing(code: &str) -> bool {
+    const CLASSES: [&str; 4] = ["08", "53", "57", "58"];
+    // Serialisation failure, deadlock, lock time-out, a standby that does not take writes yet.
+    const STATES: [&str; 4] = ["40001", "40P01", "55P03", "25006"];
+    STATES.contains(&code) || CLASSES.iter().any(|class| code.starts_with(class))
+}
+
+/// A value that cannot be what the program stored.
+pub(super) fn inconsistent(table: &'static str, message: impl fmt::Display) -> StoreError {
+    StoreError::Inconsistent { table, message: message.to_string() }
 }

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use crate::domain::{
     boundary::Listing,
-    delivery::{Delivery, Means, Outcome, Via},
+    delivery::{Delivery, Means, Via},
     ids::{AttemptId, EventName, Guid, HookName},
     plan::Ramp,
     policy::{Endpoint, Standing},
@@ -66,7 +66,7 @@ pub struct StoredReceipt {
 }
 
 /// What is remembered of a hook between sweeps.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct HookMemory {
     /// When the receiver began to record; `None`: never.
     pub recording_since: Option<DateTime<Utc>>,
@@ -246,6 +246,3 @@ pub struct SweepRow {
     /// Its numbers; all zero while running.
     pub numbers: SweepNumbers,
 }
-
-#[expect(dead_code, reason = "keeps the outcome words in reach of the docs")]
-type Words = Outcome;

@@ -1,12 +1,15 @@
 //! The decision: what is to be done with one delivery, and why (SPEC section 4).
 
+mod judge;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;
+
 use chrono::{DateTime, Utc};
 
-use super::{
-    delivery::{Delivery, words},
-    ids::AttemptId,
-    policy::{Policy, Standing},
-};
+pub use self::judge::{judge, means};
+use super::{delivery::words, ids::AttemptId};
 
 /// What is to be done with a delivery, with its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,16 +141,4 @@ impl Verdict {
     pub fn is_closed(&self) -> bool {
         matches!(self, Self::Settled(_) | Self::Excused(_))
     }
-}
-
-/// Judges one delivery.
-#[must_use]
-pub fn judge(
-    delivery: &Delivery,
-    policy: &Policy,
-    standing: &Standing,
-    now: DateTime<Utc>,
-) -> Verdict {
-    let _ = (delivery, policy, standing, now);
-    todo!()
 }

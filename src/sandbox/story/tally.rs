@@ -1,0 +1,180 @@
+//! The end of the story: what happened to each event, by GitHub's books and by ours.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use super::{Options, setup::Scene};
+use crate::{
+    domain::{delivery::Outcome as Asked, ids::Guid},
+    report::Missing,
+    store::{Store, types::Story},
+};
+
+/// What the world did to one event's first attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It arrived at once.
+    Delivered,
+    /// A gateway answered 503.
+    GatewayError,
+    /// GitHub could not connect.
+    Unreachable,
+    /// GitHub gave up waiting.
+    TimedOut,
+    /// A proxy answered 200 and passed nothing on.
+    Swallowed,
+    /// The receiver was down.
+    Outage,
+}
+
+/// One event of the story.
+#[derive(Debug)]
+pub(super) struct Emitted {
+    pub(super) guid: String,
+    pub(super) event: String,
+    pub(super) payload: Bytes,
+    pub(super) fate: Fate,
+}
+
+/// What was missing after one act.
+#[derive(Debug, Serialize)]
+pub struct PhaseReport {
+    /// `calm`, `trouble`, `outage`, `repaired`.
+    pub name: &'static str,
+    /// Events so far.
+    pub events: usize,
+    /// Missing by reason, in the daemon's own words.
+    pub missing: Missing,
+}
+
+/// All events of one fate.
+#[derive(Debug, Default, Serialize)]
+pub struct FateSummary {
+    /// How many.
+    pub events: u32,
+    /// How many have a receipt with exactly the bytes that GitHub sent.
+    pub received: u32,
+    /// Requests of ours for them.
+    pub requests: u32,
+    /// The longest time from first attempt to receipt.
+    pub slowest_repair_ms: i64,
+}
+
+/// How the story ended; `sandbox --json` prints it.
+#[derive(Debug, Serialize)]
+pub struct Outcome {
+    /// Tells the same story again.
+    pub seed: u64,
+    /// Events in all.
+    pub events: u32,
+    /// Different kinds of events.
+    pub event_types: usize,
+    /// What was missing after each act.
+    pub phases: Vec<PhaseReport>,
+    /// By fate of the first attempt.
+    pub fates: BTreeMap<Fate, FateSummary>,
+    /// Redelivery requests by our table.
+    pub requests: u32,
+    /// Redelivery requests by GitHub's count; equal, unless something was sent unrecorded.
+    pub requests_counted_by_github: u64,
+    /// One GUID per fate, to look at with `show`.
+    pub examples: BTreeMap<Fate, String>,
+    /// Events without a receipt, or with other bytes, at the end.
+    pub missing: u32,
+    /// How long the story took.
+    pub duration_ms: u64,
+}
+
+impl PhaseReport {
+    pub(super) fn line(&self) -> String {
+        let why: Vec<String> = self
+            .missing
+            .by_reason()
+            .into_iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(reason, count)| format!("{count} {reason}"))
+            .collect();
+        let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join(", ")) };
+        format!("{}: {} events so far, {} missing{why}", self.name, self.events, self.missing.total)
+    }
+}
+
+/// Whether every event has a receipt.
+pub(super) async fn all_received(
+    scene: &Scene,
+    store: &Store,
+    emitted: &[Emitted],
+) -> anyhow::Result<bool> {
+    for event in emitted {
+        if story(scene, store, event).await?.is_none_or(|story| story.receipt.is_none()) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+async fn story(scene: &Scene, store: &Store, event: &Emitted) -> anyhow::Result<Option<Story>> {
+    let Some(hook) = scene.config.hooks.first() else { return Ok(None) };
+    Ok(store.story(&hook.name, &Guid::new(&event.guid)?).await?)
+}
+
+/// Compares what GitHub sent with what the store holds.
+pub(super) async fn draw_up(
+    scene: &Scene,
+    store: &Store,
+    options: &Options,
+    phases: Vec<PhaseReport>,
+    emitted: &[Emitted],
+    took: Duration,
+) -> anyhow::Result<Outcome> {
+    let mut fates: BTreeMap<Fate, FateSummary> = BTreeMap::new();
+    let mut examples = BTreeMap::new();
+    let (mut requests, mut missing) = (0, 0);
+    for event in emitted {
+        let summary = fates.entry(event.fate).or_default();
+        summary.events += 1;
+        examples.entry(event.fate).or_insert_with(|| event.guid.clone());
+        let Some(story) = story(scene, store, event).await? else {
+            missing += 1;
+            continue;
+        };
+        let delivery = &story.open.delivery;
+        let asked = delivery.redeliveries.iter().filter(|r| r.outcome != Asked::Deferred).count();
+        let asked = u32::try_from(asked)?;
+        summary.requests += asked;
+        requests += asked;
+        if !same_bytes(scene, store, event).await? {
+            missing += 1;
+            continue;
+        }
+        summary.received += 1;
+        if let (Some(first), Some(receipt)) = (delivery.first_attempt_at(), &delivery.receipt) {
+            let took = (receipt.received_at - first).num_milliseconds();
+            summary.slowest_repair_ms = summary.slowest_repair_ms.max(took);
+        }
+    }
+    let mut types: Vec<&str> = emitted.iter().map(|event| event.event.as_str()).collect();
+    types.sort_unstable();
+    types.dedup();
+    Ok(Outcome {
+        seed: options.seed,
+        events: u32::try_from(emitted.len())?,
+        event_types: types.len(),
+        phases,
+        fates,
+        requests,
+        requests_counted_by_github: scene.github.world.counters().redelivery_posts,
+        examples,
+        missing,
+        duration_ms: u64::try_from(took.as_millis())?,
+    })
+}
+
+async fn same_bytes(scene: &Scene, store: &Store, event: &Emitted) -> anyhow::Result<bool> {
+    let Some(hook) = scene.config.hooks.first() else { return Ok(false) };
+    let stored = store.receipt(&hook.name, &Guid::new(&event.guid)?).await?;
+    Ok(stored.is_some_and(|receipt| receipt.arrival.body == event.payload))
+}

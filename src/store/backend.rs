@@ -1,0 +1,223 @@
+//! The two databases behind one enum, and the macros that paste one body of SQL into both arms.
+
+use std::{path::PathBuf, str::FromStr, time::Duration};
+
+use secrecy::ExposeSecret;
+use sqlx::{
+    ConnectOptions,
+    postgres::{PgConnectOptions, PgPool, PgPoolOptions},
+    sqlite::{
+        SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+    },
+};
+use url::Url;
+
+use super::{Result, StoreError};
+use crate::config::Database;
+
+/// How long a statement waits for SQLite's write lock, or for a connection. Shorter than the ten
+/// seconds after which GitHub gives up, so that the receiver can still answer 503.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Connections that read one SQLite file.
+const READERS: u32 = 4;
+
+/// Connections to PostgreSQL.
+const POSTGRES_CONNECTIONS: u32 = 10;
+
+/// Pages in SQLite's WAL before a commit also copies them into the main file: 16 MiB. Fewer make
+/// the receiver sync the main file too often, more make that one commit slow.
+const CHECKPOINT_PAGES: &str = "4096";
+
+/// Bytes to which the WAL is cut back after it was copied.
+const WAL_BYTES: &str = "33554432";
+
+/// KiB of page cache of the writing connection: GUIDs are random, so the indexes' inner pages
+/// should stay in memory.
+const WRITER_CACHE_KIB: &str = "-16384";
+
+/// The configured database.
+#[derive(Debug, Clone)]
+pub(super) enum Backend {
+    /// One connection writes, so that no writer ever meets another one of this process; several
+    /// read beside it.
+    Sqlite { write: SqlitePool, read: SqlitePool, file: PathBuf },
+    /// One pool for everything.
+    Postgres(PgPool),
+}
+
+/// Pastes a read into both arms: `on!(backend, |db| …)`, where `db` is an executor.
+macro_rules! on {
+    ($backend:expr, |$db:ident| $body:expr) => {
+        match $backend {
+            $crate::store::backend::Backend::Sqlite { read: $db, .. } => $body,
+            $crate::store::backend::Backend::Postgres($db) => $body,
+        }
+    };
+}
+
+/// Pastes a writing transaction into both arms: `in_write!(backend, |tx| …)`, where `&mut *tx` is an
+/// executor. Commits when the body has a value; an error in the body leaves the function, which
+/// rolls back. The only way to begin a transaction in this module.
+macro_rules! in_write {
+    ($backend:expr, |$tx:ident| $body:expr) => {
+        match $backend {
+            $crate::store::backend::Backend::Sqlite { write, .. } => {
+                let mut $tx = write.begin_with($crate::store::dialect::SQLITE_BEGIN).await?;
+                let value = $body;
+                $tx.commit().await?;
+                value
+            }
+            $crate::store::backend::Backend::Postgres(pool) => {
+                let mut $tx = pool.begin_with($crate::store::dialect::POSTGRES_BEGIN).await?;
+                let value = $body;
+                $tx.commit().await?;
+                value
+            }
+        }
+    };
+}
+
+/// Fetches the rows of one hook whose GUID is in a list; the text ends before the hook's value.
+macro_rules! fetch_guids {
+    ($db:expr, $sql:expr, $hook:expr, $guids:expr) => {{
+        let mut query = sqlx::QueryBuilder::new($sql);
+        query.push_bind($hook.as_str()).push(" AND guid IN (");
+        let mut list = query.separated(", ");
+        for guid in $guids {
+            list.push_bind(*guid);
+        }
+        query.push(")");
+        query.build_query_as().fetch_all($db).await?
+    }};
+}
+
+pub(super) use {fetch_guids, in_write, on};
+
+impl Backend {
+    /// Connects. A SQLite file is created unless `create` is false, readable by its owner only.
+    pub(super) async fn connect(settings: &Database, create: bool) -> Result<Self> {
+        let url = settings.url.expose_secret();
+        if url.starts_with("sqlite:") {
+            connect_sqlite(url, create).await
+        } else {
+            connect_postgres(url).await
+        }
+    }
+
+    /// Bytes of SQLite's write-ahead log, which the database itself does not count.
+    pub(super) fn wal_bytes(&self) -> u64 {
+        match self {
+            Self::Sqlite { file, .. } => {
+                let mut wal = file.clone().into_os_string();
+                wal.push("-wal");
+                std::fs::metadata(wal).map_or(0, |meta| meta.len())
+            }
+            Self::Postgres(_) => 0,
+        }
+    }
+
+    /// Closes every connection, after the statements that run.
+    pub(super) async fn close(&self) {
+        match self {
+            Self::Sqlite { write, read, .. } => {
+                // The writer last: the last connection that closes empties the WAL.
+                read.close().await;
+                write.close().await;
+            }
+            Self::Postgres(pool) => pool.close().await,
+        }
+    }
+}
+
+async fn connect_sqlite(url: &str, create: bool) -> Result<Backend> {
+    let open = |message: String| StoreError::Open { url: url.to_owned(), message };
+    let options = SqliteConnectOptions::from_str(url)
+        .map_err(|_| open("not a SQLite URL; write sqlite:PATH".to_owned()))?
+        .create_if_missing(false)
+        .foreign_keys(true)
+        .busy_timeout(PATIENCE)
+        .disable_statement_logging();
+    if url.contains(":memory:") || url.contains("mode=memory") {
+        return Err(open("a store in memory is lost with the process; name a file".to_owned()));
+    }
+    let file = options.get_filename().to_owned();
+    if create {
+        create_private(&file).map_err(|e| open(format!("cannot create the file: {e}")))?;
+    }
+    let writer = options
+        .clone()
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
+        .pragma("journal_size_limit", WAL_BYTES)
+        .pragma("cache_size", WRITER_CACHE_KIB);
+    // A connection to a file does not go stale, so it is neither tested nor replaced.
+    let pool = SqlitePoolOptions::new()
+        .acquire_timeout(PATIENCE)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .test_before_acquire(false);
+    let write =
+        pool.clone().max_connections(1).connect_with(writer).await.map_err(|e| open(reason(&e)))?;
+    let read = pool.max_connections(READERS).connect_lazy_with(options.read_only(true));
+    Ok(Backend::Sqlite { write, read, file })
+}
+
+async fn connect_postgres(url: &str) -> Result<Backend> {
+    let open = |message: String| StoreError::Open { url: without_password(url), message };
+    if !(url.starts_with("postgres:") || url.starts_with("postgresql:")) {
+        return Err(open("write sqlite:PATH or postgres://USER@HOST/DATABASE".to_owned()));
+    }
+    let options = PgConnectOptions::from_str(url)
+        .map_err(|_| open("not a PostgreSQL URL; write postgres://USER@HOST/DATABASE".to_owned()))?
+        .application_name("redeliverd")
+        .disable_statement_logging();
+    let pool = PgPoolOptions::new()
+        .acquire_timeout(PATIENCE)
+        .max_connections(POSTGRES_CONNECTIONS)
+        .connect_with(options)
+        .await
+        .map_err(|e| open(reason(&e)))?;
+    Ok(Backend::Postgres(pool))
+}
+
+/// Creates the database file for its owner only; SQLite gives its companions the same mode.
+fn create_private(file: &std::path::Path) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file).map(drop)
+}
+
+fn reason(error: &sqlx::Error) -> String {
+    match error {
+        sqlx::Error::Database(database) => database.message().to_owned(),
+        sqlx::Error::PoolTimedOut => {
+            format!("no connection within {} s; is the server running?", PATIENCE.as_secs())
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The URL as it may be shown.
+fn without_password(url: &str) -> String {
+    Url::parse(url).map_or_else(
+        |_| "postgres:…".to_owned(),
+        |mut url| {
+            let query: Vec<(String, String)> = url
+                .query_pairs()
+                .filter(|(key, _)| key != "password")
+                .map(|(key, value)| (key.into_owned(), value.into_owned()))
+                .collect();
+            url.set_query(None);
+            if !query.is_empty() {
+                url.query_pairs_mut().extend_pairs(query);
+            }
+            // Fails only for URLs that cannot hold a password.
+            let _ = url.set_password(None);
+            url.into()
+        },
+    )
+}

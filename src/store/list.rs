@@ -1,0 +1,98 @@
+//! Deliveries for `list`: newest first, over one hook or all, listed or only received.
+
+use std::{cmp::Reverse, collections::HashMap};
+
+use chrono::{DateTime, Utc};
+
+use super::{
+    Result, Store,
+    backend::on,
+    rows,
+    types::{OpenDelivery, Query},
+};
+use crate::domain::ids::{Guid, HookName};
+
+const LISTED: &str = "SELECT guid, first_attempt_at FROM deliveries \
+     WHERE hook = $1 AND first_attempt_at >= $2 AND (CAST($3 AS TEXT) IS NULL OR event = $3) \
+     ORDER BY first_attempt_at DESC, guid LIMIT $4";
+
+/// Materialised, or SQLite would walk the history in the order of the index on the first attempt.
+const OPEN: &str = "WITH open_ones AS MATERIALIZED ( \
+     SELECT guid, first_attempt_at, event FROM deliveries WHERE hook = $1 AND open = 1) \
+     SELECT guid, first_attempt_at FROM open_ones \
+     WHERE first_attempt_at >= $2 AND (CAST($3 AS TEXT) IS NULL OR event = $3) \
+     ORDER BY first_attempt_at DESC, guid LIMIT $4";
+
+const UNLISTED: &str = "SELECT guid, received_at FROM receipts \
+     WHERE hook = $1 AND received_at >= $2 AND (CAST($3 AS TEXT) IS NULL OR event = $3) \
+     AND NOT EXISTS (SELECT 1 FROM deliveries \
+     WHERE deliveries.hook = receipts.hook AND deliveries.guid = receipts.guid) \
+     ORDER BY received_at DESC, guid LIMIT $4";
+
+type Keys = Vec<(String, DateTime<Utc>)>;
+
+impl Store {
+    /// Deliveries for `list`, newest first attempt first; one that GitHub has not listed yet stands
+    /// where it was received.
+    pub async fn list(&self, query: &Query) -> Result<Vec<OpenDelivery>> {
+        let hooks = match &query.hook {
+            Some(hook) => vec![hook.clone()],
+            None => self.hook_names().await?,
+        };
+        let mut keys = Vec::new();
+        for hook in hooks {
+            for (guid, at) in self.newest_keys(&hook, query).await? {
+                keys.push((at, hook.clone(), rows::guid("deliveries", &guid)?));
+            }
+        }
+        keys.sort_by(|(a, hook_a, guid_a), (b, hook_b, guid_b)| {
+            (Reverse(a), guid_a, hook_a).cmp(&(Reverse(b), guid_b, hook_b))
+        });
+        keys.truncate(usize::try_from(query.limit).unwrap_or(usize::MAX));
+
+        let mut by_hook: HashMap<&HookName, Vec<Guid>> = HashMap::new();
+        for (_, hook, guid) in &keys {
+            by_hook.entry(hook).or_default().push(guid.clone());
+        }
+        let mut found = HashMap::new();
+        for (hook, guids) in by_hook {
+            for open in self.facts(hook, &guids).await? {
+                found.insert((open.hook.clone(), open.delivery.guid.clone()), open);
+            }
+        }
+        Ok(keys.into_iter().filter_map(|(_, hook, guid)| found.remove(&(hook, guid))).collect())
+    }
+
+    /// The newest keys of one hook, at most twice the limit.
+    async fn newest_keys(&self, hook: &HookName, query: &Query) -> Result<Keys> {
+        let since = query.since.unwrap_or(DateTime::UNIX_EPOCH);
+        let sql = if query.open_only { OPEN } else { LISTED };
+        let mut keys = self.keys(sql, hook, since, query).await?;
+        if !query.open_only {
+            // An unlisted one older than a full answer would be cut off anyway; not looking for it
+            // keeps the cost to what is shown.
+            let full = keys.len() >= usize::try_from(query.limit).unwrap_or(usize::MAX);
+            let oldest = keys.last().filter(|_| full).map_or(since, |(_, at)| *at);
+            keys.extend(self.keys(UNLISTED, hook, oldest, query).await?);
+        }
+        Ok(keys)
+    }
+
+    async fn keys(
+        &self,
+        sql: &'static str,
+        hook: &HookName,
+        since: DateTime<Utc>,
+        query: &Query,
+    ) -> Result<Keys> {
+        Ok(on!(self.backend(), |db| {
+            sqlx::query_as(sql)
+                .bind(hook.as_str())
+                .bind(since)
+                .bind(query.event.as_deref())
+                .bind(i64::from(query.limit))
+                .fetch_all(db)
+                .await?
+        }))
+    }
+}

@@ -1,0 +1,205 @@
+//! Group commit: one task writes every arrival, and all that wait share one commit and its sync.
+
+use std::{
+    collections::HashSet,
+    error::Error,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use sqlx::QueryBuilder;
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::JoinHandle,
+};
+
+use super::{
+    Result, StoreError,
+    backend::{Backend, in_write},
+    batches,
+    error::inconsistent,
+    pack::Packed,
+    types::Recorded,
+};
+
+/// Arrivals in one commit, at most.
+const BATCH: usize = 256;
+
+/// Rows in one statement, at most; a power of two.
+const ROWS: usize = 64;
+
+/// Arrivals that wait for the task. Those beyond it wait at the sender.
+const QUEUE: usize = 1024;
+
+const INSERT: &str = "INSERT INTO receipts (hook, guid, event, action, installation_id, \
+     repository_id, via, received_at, wanted, arrivals, conflicts, headers, encoding, body, \
+     body_size, digest) ";
+
+const KEEP_FIRST: &str = " ON CONFLICT (hook, guid) DO NOTHING RETURNING hook, guid";
+
+const COUNT: &str = "UPDATE receipts SET arrivals = arrivals + 1, \
+     conflicts = conflicts + CASE WHEN digest = $3 THEN 0 ELSE 1 END \
+     WHERE hook = $1 AND guid = $2 RETURNING digest";
+
+enum Message {
+    Record(Packed, oneshot::Sender<Result<Recorded>>),
+    Close,
+}
+
+/// The task and the way to it. It ends when it is told to, or when the last store handle is gone.
+#[derive(Debug)]
+pub(super) struct Writer {
+    queue: mpsc::Sender<Message>,
+    committed: Arc<AtomicBool>,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Writer {
+    pub(super) fn start(backend: Backend) -> Self {
+        let (queue, messages) = mpsc::channel(QUEUE);
+        let committed = Arc::new(AtomicBool::new(true));
+        let task = tokio::spawn(run(backend, messages, Arc::clone(&committed)));
+        Self { queue, committed, task: Mutex::new(Some(task)) }
+    }
+
+    /// Queues one arrival and waits for its commit. Once queued it is written, whether or not
+    /// anybody still waits.
+    pub(super) async fn record(&self, packed: Packed) -> Result<Recorded> {
+        let closed = || StoreError::Unavailable("the store is closed".into());
+        let (answer, committed) = oneshot::channel();
+        self.queue.send(Message::Record(packed, answer)).await.map_err(|_| closed())?;
+        committed.await.map_err(|_| closed())?
+    }
+
+    /// Whether the last commit worked.
+    pub(super) fn committed(&self) -> bool {
+        self.committed.load(Ordering::Relaxed)
+    }
+
+    /// Writes what is queued, then ends the task.
+    pub(super) async fn close(&self) {
+        let _ = self.queue.send(Message::Close).await;
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task {
+            let _ = task.await;
+        }
+    }
+}
+
+async fn run(backend: Backend, mut messages: mpsc::Receiver<Message>, committed: Arc<AtomicBool>) {
+    let mut received = Vec::with_capacity(BATCH);
+    while messages.recv_many(&mut received, BATCH).await > 0 {
+        let (mut rows, mut answers) = (Vec::new(), Vec::new());
+        for message in received.drain(..) {
+            match message {
+                Message::Record(row, answer) => {
+                    rows.push(row);
+                    answers.push(answer);
+                }
+                // What is queued already is still read; then the channel is empty and the loop ends.
+                Message::Close => messages.close(),
+            }
+        }
+        for (result, answer) in write(&backend, &rows, &committed).await.into_iter().zip(answers) {
+            // Nobody waits when the client hung up; the row is committed all the same.
+            let _ = answer.send(result);
+        }
+    }
+}
+
+/// Writes rows in one commit. When a row, and not the database, is what is wrong, each gets its own
+/// commit, so that one bad row never stops the others.
+async fn write(
+    backend: &Backend,
+    rows: &[Packed],
+    committed: &AtomicBool,
+) -> Vec<Result<Recorded>> {
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let result = commit(backend, rows).await;
+    committed.store(result.is_ok(), Ordering::Relaxed);
+    match result {
+        Ok(recorded) => recorded.into_iter().map(Ok).collect(),
+        Err(StoreError::Unavailable(source)) => {
+            let source: Arc<dyn Error + Send + Sync> = source.into();
+            rows.iter().map(|_| Err(StoreError::Unavailable(Box::new(source.clone())))).collect()
+        }
+        Err(error) if rows.len() == 1 => vec![Err(error)],
+        Err(_) => {
+            let mut results = Vec::with_capacity(rows.len());
+            for row in rows {
+                let result = commit(backend, std::slice::from_ref(row)).await;
+                committed.store(result.is_ok(), Ordering::Relaxed);
+                results.push(result.and_then(|recorded| {
+                    recorded.first().copied().ok_or_else(|| inconsistent("receipts", "no result"))
+                }));
+            }
+            results
+        }
+    }
+}
+
+/// One transaction: new keys inserted in few statements, known ones counted one by one.
+async fn commit(backend: &Backend, rows: &[Packed]) -> Result<Vec<Recorded>> {
+    // In the order of the key, so that two PostgreSQL clients with common GUIDs never wait for each
+    // other in a circle.
+    let mut order: Vec<(usize, &Packed)> = rows.iter().enumerate().collect();
+    order.sort_by_key(|(at, row)| (row.hook.as_str(), row.guid.as_str(), *at));
+    let mut firsts = order.clone();
+    firsts.dedup_by_key(|(_, row)| (row.hook.as_str(), row.guid.as_str()));
+
+    let mut recorded = vec![Recorded::New; rows.len()];
+    in_write!(backend, |tx| {
+        let mut known: HashSet<usize> = HashSet::new();
+        for batch in batches(&firsts, ROWS) {
+            let mut insert = QueryBuilder::new(INSERT);
+            insert.push_values(batch, |mut values, (_, row)| {
+                values
+                    .push_bind(row.hook.as_str())
+                    .push_bind(row.guid.as_str())
+                    .push_bind(row.event.as_str())
+                    .push_bind(row.action.as_deref())
+                    .push_bind(row.installation_id)
+                    .push_bind(row.repository_id)
+                    .push_bind(row.via)
+                    .push_bind(row.received_at)
+                    .push_bind(row.wanted)
+                    .push("1, 0")
+                    .push_bind(row.headers.as_str())
+                    .push_bind(row.encoding)
+                    .push_bind(row.body.as_slice())
+                    .push_bind(row.body_size)
+                    .push_bind(row.digest.as_slice());
+            });
+            insert.push(KEEP_FIRST);
+            let new: Vec<(String, String)> = insert.build_query_as().fetch_all(&mut *tx).await?;
+            if new.len() < batch.len() {
+                let new: HashSet<_> = new.iter().map(|(h, g)| (h.as_str(), g.as_str())).collect();
+                let old = batch
+                    .iter()
+                    .filter(|(_, row)| !new.contains(&(row.hook.as_str(), row.guid.as_str())));
+                known.extend(old.map(|(at, _)| *at));
+            }
+        }
+        let first: HashSet<usize> = firsts.iter().map(|(at, _)| *at).collect();
+        for (at, row) in &order {
+            if first.contains(at) && !known.contains(at) {
+                continue;
+            }
+            let kept: Option<Vec<u8>> = sqlx::query_scalar(COUNT)
+                .bind(row.hook.as_str())
+                .bind(row.guid.as_str())
+                .bind(row.digest.as_slice())
+                .fetch_optional(&mut *tx)
+                .await?;
+            let kept = kept.ok_or_else(|| inconsistent("receipts", "a known row is gone"))?;
+            if let Some(slot) = recorded.get_mut(*at) {
+                *slot = if kept == row.digest { Recorded::Again } else { Recorded::Conflict };
+            }
+        }
+    });
+    Ok(recorded)
+}

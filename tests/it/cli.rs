@@ -1,0 +1,98 @@
+//! The command line as a person meets it: exit codes, errors that help, output for scripts.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::daemon::{Rig, Run, command};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_with_five_mistakes_gets_five_messages() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("redeliverd.toml");
+    fs::write(
+        &file,
+        "[receiver]\nlistn = \"127.0.0.1:1\"\nbody_timeout = \"soon\"\n\
+         [sweep]\nschedule = \"*/2 * * * *\"\nmax_pages = \"many\"\n\
+         [[hooks]]\nname = \"ci\"\napp_id = 1\nprivate_key_file = \"absent.pem\"\n\
+         webhook_secret_files = [\"absent.secret\"]\n",
+    )
+    .unwrap();
+    let run = Run::of(&command(&file, &["config", "check"]).output().unwrap());
+    assert_eq!(run.code, 2, "{run:?}");
+    for key in [
+        "receiver.listn",
+        "receiver.body_timeout",
+        "sweep.schedule",
+        "sweep.max_pages",
+        "private_key_file",
+        "webhook_secret_files",
+    ] {
+        assert!(run.stderr.lines().any(|line| line.contains(key)), "{key}: {}", run.stderr);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sweep_alone_works_without_a_daemon_and_its_json_has_every_promised_field() {
+    let rig = Rig::new("").await;
+    let run = rig.run(&["sweep", "--json"]).await;
+    assert_eq!(run.code, 0, "{run:?}");
+    let sweep = run.json()["sweeps"][0].clone();
+    for field in [
+        "hook", "trigger", "dry_run", "complete", "listed", "new_attempts", "unreadable", "api_calls",
+        "due", "requested", "deferred", "fetched", "missing", "lost", "adopted", "error",
+        "started_at", "duration_ms", "requests",
+    ] {
+        assert!(sweep.get(field).is_some(), "{field} is missing in {sweep}");
+    }
+    assert_eq!(sweep["api_calls"], 1);
+    assert_eq!(sweep["trigger"], "manual");
+}
+
+/// A3, O13: a key of another App is one clear line and exit code 4.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_key_is_exit_code_four() {
+    let rig = Rig::new("").await;
+    let other = redeliverd::sandbox::github::AppKey::generate().unwrap();
+    let pem = secrecy::ExposeSecret::expose_secret(other.private_pem()).to_owned();
+    fs::write(rig.dir.path().join("app.pem"), &pem).unwrap();
+    let run = rig.run(&["sweep"]).await;
+    assert_eq!(run.code, 4, "{run:?}");
+    assert!(!format!("{run:?}").contains("PRIVATE KEY"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_base_url_with_a_typo_is_one_clear_line() {
+    let rig = Rig::new("").await;
+    rig.edit_config(&rig.github.base_url, &format!("{}/ap/v3", rig.github.base_url));
+    let run = rig.run(&["sweep"]).await;
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.stdout.contains("api_url") || run.stderr.contains("api_url"), "{run:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn packagers_get_completions_a_man_page_and_a_schema() {
+    let rig = Rig::new("").await;
+    assert!(rig.run(&["completions", "bash"]).await.stdout.contains("redeliverd"));
+    assert!(rig.run(&["man"]).await.stdout.contains(".TH redeliverd"));
+    let schema = rig.run(&["config", "schema"]).await.json();
+    assert!(schema["properties"]["hooks"].is_object(), "{schema}");
+    let shown = rig.run(&["config", "show"]).await.stdout;
+    assert!(shown.contains("max_redeliveries = 8"), "{shown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_sandbox_ends_with_nothing_missing() {
+    let rig = Rig::new("").await;
+    let run = rig
+        .run(&["sandbox", "--deliveries", "30", "--fail", "0.2", "--unseen", "0.1", "--seed", "3", "--json"])
+        .await;
+    assert_eq!(run.code, 0, "{run:?}");
+    let outcome = run.json();
+    assert_eq!(outcome["events"], 30);
+    assert_eq!(outcome["missing"], 0);
+    assert_eq!(outcome["requests"], outcome["requests_counted_by_github"]);
+    let swallowed: &Value = &outcome["fates"]["swallowed"];
+    assert_eq!(swallowed["events"], 3);
+    assert_eq!(swallowed["received"], 3);
+}
