@@ -1,6 +1,8 @@
 //! Which due deliveries are asked for now, in which order, and which wait: budget, slow start, probes.
 
 mod batch;
+#[cfg(test)]
+mod drill;
 mod ramp;
 #[cfg(test)]
 mod tests;

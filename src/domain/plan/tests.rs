@@ -248,7 +248,7 @@ proptest! {
         max_requests in 0..20u32,
         probes in 0..5u32,
     ) {
-        let policy = Policy { max_requests, probes, ..policy() };
+        let policy = Policy { probes, max_requests, ..policy() };
         let queue: Vec<_> =
             rows.into_iter().map(|(n, nth, end)| candidate(&format!("g{n}"), nth, end)).collect();
         let distinct: BTreeSet<_> = queue.iter().map(|c| c.guid.clone()).collect();

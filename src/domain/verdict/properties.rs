@@ -60,7 +60,7 @@ prop_compose! {
     ) -> Policy {
         let backoff = waits.into_iter().map(secs).collect();
         let (settle, confirm_within) = (secs(settle), secs(confirm));
-        Policy { trust, repair, max_redeliveries, settle, confirm_within, backoff, ..policy() }
+        Policy { trust, repair, settle, confirm_within, backoff, max_redeliveries, ..policy() }
     }
 }
 

@@ -217,6 +217,15 @@ async fn a_redelivery_that_never_left_is_not_ambiguous() {
 }
 
 #[tokio::test]
+async fn a_failed_tls_handshake_means_that_nothing_left() {
+    let plain = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("https://{}", plain.local_addr().unwrap());
+    tokio::spawn(async move { while plain.accept().await.is_ok() {} });
+    let error = client(&base).redeliver(attempt(5)).await.unwrap_err();
+    assert!(matches!(error, GitHubError::Unavailable { .. }), "{error}");
+}
+
+#[tokio::test]
 async fn a_refused_redelivery_is_gone_with_githubs_words() {
     for status in [404, 410, 422] {
         let server = Server::start(|_| vec![reply(status, &[], r#"{"message":"Too old"}"#)]).await;

@@ -1,0 +1,124 @@
+//! Takes in a payload that was read through the API as if it had arrived: a receipt `via: api`.
+
+use aws_lc_rs::hmac;
+use bytes::Bytes;
+use secrecy::{ExposeSecret, SecretString};
+
+use super::Sweeper;
+use crate::{
+    domain::{
+        delivery::{Delivery, Via},
+        filter::Interest,
+    },
+    github::{Detail, GitHubError},
+    store::{StoreError, types::Arrival},
+};
+
+/// What is kept of the headers that GitHub recorded, in lower case (GITHUB.md section 5).
+const KEPT: [&str; 9] = [
+    "user-agent",
+    "x-github-event",
+    "x-github-delivery",
+    "x-github-hook-id",
+    "x-github-hook-installation-target-id",
+    "x-github-hook-installation-target-type",
+    "x-github-enterprise-host",
+    "x-github-enterprise-version",
+    "x-github-tenant",
+];
+
+impl Sweeper {
+    /// Records the payload. The inner error is about this one delivery.
+    pub(super) async fn take_in(
+        &self,
+        delivery: &Delivery,
+        detail: Detail,
+    ) -> Result<Result<(), GitHubError>, StoreError> {
+        if detail.guid != delivery.guid {
+            return Ok(Err(GitHubError::Refused {
+                status: 200,
+                message: "the answer is about another delivery".to_owned(),
+                hint: "check api_url".to_owned(),
+            }));
+        }
+        let hook = &self.settings.hook;
+        let interest = hook.policy.filter.wants(
+            &delivery.event,
+            delivery.action.as_deref(),
+            delivery.installation_id,
+            delivery.repository_id,
+        );
+        let headers = headers(&detail, hook.secrets.first());
+        let arrival = Arrival {
+            hook: hook.name.clone(),
+            guid: delivery.guid.clone(),
+            event: delivery.event.clone(),
+            action: delivery.action.clone(),
+            installation_id: delivery.installation_id,
+            repository_id: delivery.repository_id,
+            via: Via::Api,
+            received_at: self.clock.now(),
+            wanted: interest == Interest::Wanted,
+            headers,
+            body: Bytes::from(detail.payload),
+        };
+        self.store.record(arrival).await?;
+        Ok(Ok(()))
+    }
+}
+
+/// The headers for the hand-over. The bytes are JSON serialised anew, so the content type is JSON
+/// and the recorded signature, which no longer fits, is replaced by one with the newest secret.
+fn headers(detail: &Detail, secret: Option<&SecretString>) -> Vec<(String, String)> {
+    let mut headers: Vec<_> = detail
+        .headers
+        .iter()
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.clone()))
+        .filter(|(name, _)| KEPT.contains(&name.as_str()))
+        .collect();
+    headers.push(("content-type".to_owned(), "application/json".to_owned()));
+    if let Some(secret) = secret {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, secret.expose_secret().as_bytes());
+        let signature = hex::encode(hmac::sign(&key, &detail.payload));
+        headers.push(("x-hub-signature-256".to_owned(), format!("sha256={signature}")));
+    }
+    headers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ids::{EventName, Guid};
+
+    #[test]
+    fn only_known_headers_stay_and_the_signature_fits_the_new_bytes() {
+        let pairs = [
+            ("Content-Type", "application/x-www-form-urlencoded"),
+            ("X-GitHub-Event", "push"),
+            ("X-Hub-Signature-256", "sha256=old"),
+            ("X-Github-Encoded-Secret", "c2VjcmV0"), // O34
+            ("Authorization", "Bearer x"),
+        ];
+        let detail = Detail {
+            guid: Guid::new("g-1").unwrap(),
+            event: EventName::new("push").unwrap(),
+            headers: pairs.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect(),
+            payload: b"Hello, World!".to_vec(),
+        };
+        // GitHub's published test vector (GITHUB.md section 5).
+        let secret = SecretString::from("It's a Secret to Everybody");
+        let kept = headers(&detail, Some(&secret));
+        let kept: Vec<_> = kept.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        assert_eq!(
+            kept,
+            [
+                ("x-github-event", "push"),
+                ("content-type", "application/json"),
+                (
+                    "x-hub-signature-256",
+                    "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
+                ),
+            ]
+        );
+    }
+}

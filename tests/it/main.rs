@@ -1,0 +1,4 @@
+//! The integration tests: one binary, so that they link once and share their fakes.
+
+mod support;
+mod sweep;

@@ -1,0 +1,6 @@
+//! The sweep against the simulated GitHub: one story per verdict and per fault.
+
+mod asking;
+mod judging;
+mod leases;
+mod listing;
