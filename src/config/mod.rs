@@ -1,12 +1,38 @@
 //! What the operator wrote, turned into what it means; after this module no code meets an invalid value.
 
+mod alerts;
+mod check;
+mod cron;
+mod forward;
+mod hook;
+mod key;
+mod kinds;
+mod load;
+mod problem;
+mod raw;
+mod read;
+mod secret;
+mod suggest;
+mod tree;
+mod web;
+
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use chrono::TimeDelta;
 use secrecy::SecretString;
 use url::Url;
 
-use crate::domain::{ids::HookName, policy::Policy};
+pub use self::{
+    alerts::{Alerts, Channel, ChannelKind, Tls},
+    cron::next_runs,
+    forward::{Forward, Order},
+    hook::rules_fingerprint,
+    kinds::HookKind,
+    load::{DEFAULTS, Env, Loaded, from_str, load, locate, schema, show},
+    problem::{Problem, Problems, Severity},
+    secret::SecretNote,
+};
+use crate::domain::{delivery::words, ids::HookName, policy::Policy};
 
 /// The whole effective configuration. Its `Debug` shows no secret.
 #[derive(Debug, Clone)]
@@ -17,10 +43,14 @@ pub struct Config {
     pub admin: Admin,
     /// `[database]`
     pub database: Database,
-    /// `[[hooks]]`, at least one, names and paths unique.
+    /// `[[hooks]]`, names and paths unique. May be empty: see [`Config::require_hooks`].
     pub hooks: Vec<Hook>,
     /// `[sweep]`
     pub sweep: Sweep,
+    /// `[retention]`
+    pub retention: Retention,
+    /// `[alerts]`
+    pub alerts: Alerts,
     /// `[log]`
     pub log: Log,
 }
@@ -82,6 +112,8 @@ pub struct Hook {
     pub allow_sha1: bool,
     /// How far back the first pass adopts.
     pub first_run: TimeDelta,
+    /// Where its events are handed over; `None`: they are not.
+    pub forward: Option<Forward>,
     /// The rules for its deliveries.
     pub policy: Policy,
 }
@@ -89,7 +121,8 @@ pub struct Hook {
 /// How GitHub's API is reached.
 #[derive(Debug, Clone)]
 pub struct Api {
-    /// Base URL without trailing slash, e.g. `https://HOST/api/v3`; https, or http on loopback.
+    /// Base URL, e.g. `https://HOST/api/v3`; https, or http on loopback. Its path ends without a
+    /// slash, except that a URL without any path is written with one: `https://api.github.com/`.
     pub base: Url,
     /// Whose log it is, and how we prove who we are.
     pub credential: Credential,
@@ -129,6 +162,15 @@ pub struct Sweep {
     pub max_pages: u32,
 }
 
+/// `[retention]`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// How long bodies are kept.
+    pub payloads: TimeDelta,
+    /// How long everything else is kept: at least the longest window and a day.
+    pub history: TimeDelta,
+}
+
 /// `[log]`
 #[derive(Debug, Clone)]
 pub struct Log {
@@ -154,4 +196,30 @@ pub enum LogFormat {
 pub struct Source {
     /// The file; relative paths inside it are relative to its directory.
     pub file: PathBuf,
+}
+
+words!(Migrate { Auto = "auto", Manual = "manual" });
+words!(LogFormat { Auto = "auto", Text = "text", Json = "json" });
+
+impl Config {
+    /// The hook of that name.
+    #[must_use]
+    pub fn hook(&self, name: &str) -> Option<&Hook> {
+        self.hooks.iter().find(|hook| hook.name.as_str() == name)
+    }
+
+    /// What every command that works on hooks asks first.
+    ///
+    /// # Errors
+    /// When there is no hook.
+    pub fn require_hooks(&self) -> Result<(), Problems> {
+        if !self.hooks.is_empty() {
+            return Ok(());
+        }
+        let problem = Problem::error("hooks", "is missing: there is no webhook to look after")
+            .hint(
+                "add a [[hooks]] entry with name, app_id, private_key_file, webhook_secret_files",
+            );
+        Err(Problems { all: vec![problem] })
+    }
 }

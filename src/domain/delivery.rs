@@ -160,7 +160,7 @@ macro_rules! words {
         }
     };
 }
-pub(super) use words;
+pub(crate) use words;
 
 words!(Via { Delivery = "delivery", Redelivery = "redelivery", Api = "api" });
 words!(Means { Redeliver = "redeliver", Fetch = "fetch" });

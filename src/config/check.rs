@@ -1,0 +1,375 @@
+//! Turns what was written into what it means, noting every problem on the way.
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use secrecy::{ExposeSecret, SecretString};
+use tracing_subscriber::EnvFilter;
+use url::Url;
+
+use super::{
+    Admin, Config, Database, Log, Receiver, Retention, Sweep,
+    alerts::alerts,
+    cron, hook,
+    kinds::{Delicate, FilePath, Literal, Size, Span},
+    problem::{Problem, Problems},
+    raw,
+    read::{At, Read as _, Wrong},
+    secret::{self, Places, SecretNote},
+    suggest::did_you_mean,
+};
+
+/// What every check needs.
+pub(super) struct Check<'a> {
+    pub(super) problems: &'a mut Problems,
+    pub(super) places: &'a Places,
+    pub(super) notes: Vec<SecretNote>,
+}
+
+/// The part of `[sweep]` that goes into every hook's policy.
+#[derive(Clone)]
+pub(super) struct SweepRules {
+    pub(super) settle: TimeDelta,
+    pub(super) confirm_within: TimeDelta,
+    pub(super) backoff: Vec<TimeDelta>,
+    pub(super) max_redeliveries: u32,
+    pub(super) probes: u32,
+    pub(super) max_requests: u32,
+}
+
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
+/// `None` means that at least one problem was noted; a configuration may still be unfit although
+/// there is one.
+pub(super) fn file(check: &mut Check<'_>, raw: raw::File) -> Option<Config> {
+    let root = At::default();
+    let receiver = raw.receiver.and_then(|raw| receiver(check, &root.key("receiver"), &raw));
+    let admin = raw.admin.and_then(|raw| admin(check, &root.key("admin"), raw));
+    let database = raw.database.and_then(|raw| database(check, &root.key("database"), raw));
+    let sweep = raw.sweep.and_then(|raw| sweep(check, &root.key("sweep"), raw));
+    let rules = sweep.as_ref().map(|(_, rules)| rules);
+    let hooks = hook::hooks(check, &root.key("hooks"), raw.hooks.unwrap_or_default(), rules);
+    let windows = hooks.iter().map(|hook| hook.policy.window).max();
+    let retention =
+        raw.retention.and_then(|raw| retention(check, &root.key("retention"), &raw, windows));
+    let alerts = raw.alerts.and_then(|raw| alerts(check, &root.key("alerts"), raw));
+    let log = raw.log.and_then(|raw| log(check, &root.key("log"), raw));
+    if let (Some(receiver), Some(admin)) = (&receiver, &admin)
+        && receiver.listen == admin.listen
+        && admin.listen.port() != 0
+    {
+        check.error(&root.key("admin"), "listen", "is the receiver's address too", "");
+    }
+    Some(Config {
+        receiver: receiver?,
+        admin: admin?,
+        database: database?,
+        hooks,
+        sweep: sweep?.0,
+        retention: retention?,
+        alerts: alerts?,
+        log: log?,
+    })
+}
+
+fn receiver(check: &mut Check<'_>, at: &At, raw: &raw::Receiver) -> Option<Receiver> {
+    let listen = check.need(at, "listen", raw.listen);
+    let max_body = check.size(at, "max_body", raw.max_body);
+    let in_flight = check.size(at, "max_bodies_in_flight", raw.max_bodies_in_flight);
+    let head_timeout = check.positive(at, "head_timeout", raw.head_timeout);
+    let body_timeout = check.positive(at, "body_timeout", raw.body_timeout);
+    if let (Some(one), Some(all)) = (max_body, in_flight)
+        && all < one
+    {
+        let message = "must not be less than receiver.max_body, or no large body ever fits";
+        check.error(at, "max_bodies_in_flight", message, "");
+    }
+    Some(Receiver {
+        listen: listen?,
+        max_body: max_body?,
+        max_bodies_in_flight: in_flight?,
+        head_timeout: head_timeout?,
+        body_timeout: body_timeout?,
+    })
+}
+
+fn admin(check: &mut Check<'_>, at: &At, raw: raw::Admin) -> Option<Admin> {
+    let listen = check.need(at, "listen", raw.listen);
+    let configured = raw.token.is_some() || raw.token_file.is_some();
+    let said = check.problems.mention(at.key("token").as_str())
+        || check.problems.mention(at.key("token_file").as_str());
+    let token = if configured {
+        check.secret(at, ("token", raw.token), ("token_file", raw.token_file))
+    } else {
+        None
+    };
+    if let Some(listen) = listen
+        && !listen.ip().is_loopback()
+        && !configured
+        && !said
+    {
+        check.error(
+            at,
+            "token_file",
+            &format!("is missing: {listen} can be reached from other machines"),
+            "set a token, or listen on 127.0.0.1",
+        );
+    }
+    Some(Admin { listen: listen?, token })
+}
+
+fn database(check: &mut Check<'_>, at: &At, raw: raw::Database) -> Option<Database> {
+    let migrate = check.need(at, "migrate", raw.migrate);
+    let url = check.need(at, "url", raw.url);
+    let url = url.and_then(|Delicate(url)| database_url(check, at, url));
+    Some(Database { url: url?, migrate: migrate? })
+}
+
+fn database_url(check: &mut Check<'_>, at: &At, url: SecretString) -> Option<SecretString> {
+    let text = url.expose_secret();
+    let Some(file) = text.strip_prefix("sqlite:") else {
+        return match Url::parse(text) {
+            Ok(parsed) if matches!(parsed.scheme(), "postgres" | "postgresql") => Some(url),
+            Ok(_) | Err(_) => check.refuse(
+                at,
+                "url",
+                "is neither a sqlite: nor a postgres: URL",
+                "for example \"sqlite:redeliverd.db\" or \"postgres://user@host/database\"",
+            ),
+        };
+    };
+    let file = file.strip_prefix("//").unwrap_or(file);
+    let (path, query) = match file.split_once('?') {
+        Some((path, query)) => (path, format!("?{query}")),
+        None => (file, String::new()),
+    };
+    if path.is_empty() || path == ":memory:" || query.contains("mode=memory") {
+        let message = "must name a file: what is only in memory is lost with the process";
+        return check.refuse(at, "url", message, "for example \"sqlite:redeliverd.db\"");
+    }
+    if path.starts_with('/') {
+        return Some(format!("sqlite://{path}{query}").into());
+    }
+    let Some(base) = check.places.base.to_str() else {
+        let message = "is relative to a directory whose name is not UTF-8";
+        return check.refuse(at, "url", message, "give an absolute path");
+    };
+    // The path part of the URL is percent-decoded when the database is opened.
+    let base = base.trim_end_matches('/').replace('%', "%25").replace('?', "%3F");
+    Some(format!("sqlite://{base}/{path}{query}").into())
+}
+
+fn sweep(check: &mut Check<'_>, at: &At, raw: raw::Sweep) -> Option<(Sweep, SweepRules)> {
+    let schedule = check.need(at, "schedule", raw.schedule);
+    let schedule = schedule.and_then(|text| match cron::period(&text) {
+        Ok(period) => Some((text, period)),
+        Err(wrong) => check.wrong(at, "schedule", Some(&text), wrong),
+    });
+    let settle = check.positive(at, "settle", raw.settle);
+    let confirm_within = check.positive(at, "confirm_within", raw.confirm_within);
+    let overlap = check.span(at, "overlap", raw.overlap);
+    let recheck_every = check.positive(at, "recheck_every", raw.recheck_every);
+    let recheck_back = check.span(at, "recheck_back", raw.recheck_back);
+    let backoff = check.backoff(at, raw.backoff);
+    let max_redeliveries = check.between(at, "max_redeliveries", raw.max_redeliveries, 1, 1000);
+    let lease = check.span(at, "lease", raw.lease);
+    let min_interval = check.span(at, "min_interval", raw.min_interval);
+    let max_requests = check.between(at, "max_requests", raw.max_requests, 1, u32::MAX);
+    // A pass needs one page for the head and one for the rest.
+    let max_pages = check.between(at, "max_pages", raw.max_pages, 2, u32::MAX);
+    let probes = check.between(at, "probes", raw.probes, 1, u32::MAX);
+    if lease.is_some_and(|lease| lease < Duration::from_secs(10)) {
+        check.error(at, "lease", "is too short to be renewed in time", "at least \"10s\"");
+    }
+    let rules = SweepRules {
+        settle: delta(settle?),
+        confirm_within: delta(confirm_within?),
+        backoff: backoff?.into_iter().map(delta).collect(),
+        max_redeliveries: max_redeliveries?,
+        probes: probes?,
+        max_requests: max_requests?,
+    };
+    let (schedule, period) = schedule?;
+    let sweep = Sweep {
+        schedule,
+        period,
+        overlap: delta(overlap?),
+        recheck_every: delta(recheck_every?),
+        recheck_back: delta(recheck_back?),
+        lease: lease?,
+        min_interval: min_interval?,
+        max_pages: max_pages?,
+    };
+    Some((sweep, rules))
+}
+
+fn retention(
+    check: &mut Check<'_>,
+    at: &At,
+    raw: &raw::Retention,
+    longest_window: Option<TimeDelta>,
+) -> Option<Retention> {
+    let payloads = check.positive(at, "payloads", raw.payloads).map(delta);
+    let history = check.positive(at, "history", raw.history).map(delta);
+    if let (Some(history), Some(window)) = (history, longest_window)
+        && history < window + TimeDelta::days(1)
+    {
+        check.error(
+            at,
+            "history",
+            "is shorter than the longest window and a day, so that a redelivery could be taken \
+             for a new event",
+            &format!("at least \"{}h\"", window.num_hours() + 24),
+        );
+    }
+    Some(Retention { payloads: payloads?, history: history? })
+}
+
+fn log(check: &mut Check<'_>, at: &At, raw: raw::Log) -> Option<Log> {
+    let format = check.need(at, "format", raw.format);
+    let level = check.need(at, "level", raw.level).and_then(|level| {
+        let bare = level.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if bare && !LEVELS.contains(&level.to_ascii_lowercase().as_str()) {
+            let wrong = Wrong::new(format!("must be one of {}", LEVELS.join(", ")));
+            let hint = did_you_mean(&level, &LEVELS);
+            return check.wrong(at, "level", Some(&level), Wrong { hint, ..wrong });
+        }
+        if EnvFilter::builder().parse(&level).is_err() {
+            let wrong = Wrong::new("is not a list of directives")
+                .hint("for example \"info,redeliverd=debug\"");
+            return check.wrong(at, "level", Some(&level), wrong);
+        }
+        Some(level)
+    });
+    Some(Log { level: level?, format: format? })
+}
+
+/// Spans are at most ten years, so the conversion cannot fail.
+pub(super) fn delta(duration: Duration) -> TimeDelta {
+    TimeDelta::from_std(duration).unwrap_or(TimeDelta::MAX)
+}
+
+impl Check<'_> {
+    /// Notes an error at a key; an empty hint is none.
+    pub(super) fn error(&mut self, at: &At, key: &str, message: &str, hint: &str) {
+        let problem = Problem::error(at.key(key).as_str(), message);
+        self.problems.push(if hint.is_empty() { problem } else { problem.hint(hint) });
+    }
+
+    /// Notes an error that leaves the caller without a value.
+    pub(super) fn refuse<T>(&mut self, at: &At, key: &str, message: &str, hint: &str) -> Option<T> {
+        self.error(at, key, message, hint);
+        None
+    }
+
+    /// Notes why a value is wrong; the value only where it cannot be a secret.
+    pub(super) fn wrong<T>(
+        &mut self,
+        at: &At,
+        key: &str,
+        value: Option<&str>,
+        Wrong { message, hint }: Wrong,
+    ) -> Option<T> {
+        let problem = Problem { hint, ..Problem::error(at.key(key).as_str(), message) };
+        self.problems.push(match value {
+            Some(value) => problem.value(format!("\"{value}\"")),
+            None => problem,
+        });
+        None
+    }
+
+    /// The value, or a complaint that it is missing, unless one about this key was noted before.
+    pub(super) fn need<T>(&mut self, at: &At, key: &str, value: Option<T>) -> Option<T> {
+        if value.is_none() && !self.problems.mention(at.key(key).as_str()) {
+            self.error(at, key, "is missing", "");
+        }
+        value
+    }
+
+    /// A duration that may be zero.
+    pub(super) fn span(&mut self, at: &At, key: &str, value: Option<Span>) -> Option<Duration> {
+        self.need(at, key, value).map(|span| span.0)
+    }
+
+    /// A duration longer than zero.
+    pub(super) fn positive(&mut self, at: &At, key: &str, value: Option<Span>) -> Option<Duration> {
+        let span = self.need(at, key, value)?;
+        if span.0.is_zero() {
+            let wrong = Wrong::new("must be longer than zero");
+            let shown = span.show();
+            return self.wrong(at, key, shown.as_str(), wrong);
+        }
+        Some(span.0)
+    }
+
+    fn size(&mut self, at: &At, key: &str, value: Option<Size>) -> Option<u64> {
+        match self.need(at, key, value)? {
+            Size(0) => self.refuse(at, key, "must be more than zero", ""),
+            Size(bytes) => Some(bytes),
+        }
+    }
+
+    pub(super) fn between(
+        &mut self,
+        at: &At,
+        key: &str,
+        value: Option<u32>,
+        least: u32,
+        most: u32,
+    ) -> Option<u32> {
+        let number = self.need(at, key, value)?;
+        if (least..=most).contains(&number) {
+            return Some(number);
+        }
+        let message = if number < least {
+            format!("must be at least {least}")
+        } else {
+            format!("must be at most {most}")
+        };
+        self.problems.push(Problem::error(at.key(key).as_str(), message).value(number));
+        None
+    }
+
+    /// The key `backoff`: a list of positive waits, not empty.
+    pub(super) fn backoff(&mut self, at: &At, waits: Option<Vec<Span>>) -> Option<Vec<Duration>> {
+        let waits = self.need(at, "backoff", waits)?;
+        if waits.is_empty() {
+            return self.refuse(
+                at,
+                "backoff",
+                "is empty",
+                "its last value repeats, so one will do",
+            );
+        }
+        if waits.iter().any(|wait| wait.0.is_zero()) {
+            return self.refuse(at, "backoff", "has a wait of zero", "");
+        }
+        Some(waits.into_iter().map(|wait| wait.0).collect())
+    }
+
+    /// A secret: from the environment, or else from its file.
+    pub(super) fn secret(
+        &mut self,
+        at: &At,
+        (literal_key, literal): (&str, Option<Literal>),
+        (file_key, file): (&str, Option<FilePath>),
+    ) -> Option<SecretString> {
+        if let Some(Literal(text)) = literal {
+            let key = at.key(literal_key);
+            let text = text.expose_secret();
+            return secret::from_text(
+                text,
+                "environment",
+                key.as_str(),
+                self.problems,
+                &mut self.notes,
+            );
+        }
+        if self.problems.mention(at.key(literal_key).as_str()) {
+            return None;
+        }
+        let FilePath(path) = self.need(at, file_key, file)?;
+        let key = at.key(file_key);
+        secret::from_file(&path, self.places, key.as_str(), self.problems, &mut self.notes)
+    }
+}
