@@ -1,0 +1,3 @@
+//! A simulated GitHub to try a configuration against, to demonstrate with, and to test with.
+
+pub mod github;
