@@ -10,6 +10,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod domain;
+pub mod forward;
 pub mod github;
 pub mod lifecycle;
 pub mod receiver;
