@@ -1,6 +1,6 @@
 //! Wires everything from the configuration; the only file that sees all modules.
 
-use std::{collections::BTreeMap, io, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Context;
 use tokio::net::TcpListener;
@@ -12,7 +12,7 @@ use crate::{
     domain::ids::HookName,
     github::Client,
     lifecycle::{Shutdown, Tasks},
-    receiver,
+    receiver::Receiver,
     schedule::Schedule,
     store::Store,
     sweeper::{Settings, Sweeper, worker},
@@ -107,10 +107,7 @@ pub async fn run(
         schedules.push(Schedule::start(&config.sweep.schedule, handle.ticks(), on_skip).await?);
         sweepers.insert(hook.name.clone(), handle);
         let soft = shutdown.soft.clone();
-        tasks.spawn("sweeper", async move {
-            worker.run(soft).await;
-            Ok::<(), io::Error>(())
-        });
+        tasks.spawn("sweeper", worker.run(soft));
     }
 
     tracing::info!(
@@ -121,15 +118,15 @@ pub async fn run(
         version = env!("CARGO_PKG_VERSION"),
         "redeliverd serves"
     );
-    let receiving = receiver::Receiver {
-        settings: config.receiver.clone(),
-        hooks: receiver::Hooks::new(&config.hooks),
-        store: store.clone(),
-        metrics: Arc::clone(&metrics),
-        clock: Arc::clone(&clock),
-    };
+    let receiver = Arc::new(Receiver::new(
+        &config.receiver,
+        &config.hooks,
+        store.clone(),
+        Arc::clone(&metrics),
+        Arc::clone(&clock),
+    ));
     let stop = shutdown.clone();
-    tasks.spawn("receiver", receiving.run(listeners.receiver, stop.soft, stop.hard));
+    tasks.spawn("receiver", receiver.serve(listeners.receiver, stop.soft, stop.hard));
     let admin = Admin {
         config: Arc::clone(&config),
         store: store.clone(),
@@ -137,7 +134,12 @@ pub async fn run(
         clock,
         sweepers: Arc::new(sweepers),
     };
-    tasks.spawn("admin listener", admin::run(listeners.admin, admin, shutdown.soft.clone()));
+    let soft = shutdown.soft.clone();
+    tasks.spawn("admin listener", async move {
+        if let Err(error) = admin::run(listeners.admin, admin, soft).await {
+            tracing::error!(%error, "the admin listener failed");
+        }
+    });
 
     let ended = tasks.finish().await;
     for schedule in schedules {

@@ -23,7 +23,7 @@ pub struct Shutdown {
 pub struct Crashed {
     /// Which task.
     pub task: &'static str,
-    /// Its error, or its panic.
+    /// Its panic, or that it ended by itself.
     pub reason: String,
 }
 
@@ -56,32 +56,25 @@ pub struct Tasks {
     tracker: TaskTracker,
     shutdown: Shutdown,
     crashes: tokio::sync::mpsc::UnboundedSender<Crashed>,
-    crashed: tokio::sync::mpsc::UnboundedReceiver<Crashed>,
+    died: tokio::sync::mpsc::UnboundedReceiver<Crashed>,
 }
 
 impl Tasks {
     /// No tasks yet.
     #[must_use]
     pub fn new(shutdown: Shutdown) -> Self {
-        let (crashes, crashed) = tokio::sync::mpsc::unbounded_channel();
-        Self { tracker: TaskTracker::new(), shutdown, crashes, crashed }
+        let (crashes, died) = tokio::sync::mpsc::unbounded_channel();
+        Self { tracker: TaskTracker::new(), shutdown, crashes, died }
     }
 
     /// Runs a task that is expected to last until `soft` is cancelled.
-    pub fn spawn<E: std::fmt::Display + Send>(
-        &self,
-        task: &'static str,
-        future: impl Future<Output = Result<(), E>> + Send + 'static,
-    ) where
-        E: 'static,
-    {
+    pub fn spawn(&self, task: &'static str, future: impl Future<Output = ()> + Send + 'static) {
         let running = tokio::spawn(future);
         let (crashes, shutdown) = (self.crashes.clone(), self.shutdown.clone());
         self.tracker.spawn(async move {
             let reason = match running.await {
-                Ok(Ok(())) if shutdown.soft.is_cancelled() => return,
-                Ok(Ok(())) => "it ended by itself".to_owned(),
-                Ok(Err(error)) => error.to_string(),
+                Ok(()) if shutdown.soft.is_cancelled() => return,
+                Ok(()) => "it ended by itself".to_owned(),
                 Err(panic) => panic.to_string(),
             };
             let _ = crashes.send(Crashed { task, reason });
@@ -103,6 +96,6 @@ impl Tasks {
             () = tokio::time::sleep(GRACE) => tracing::warn!("the grace period is over"),
         }
         self.shutdown.hard.cancel();
-        self.crashed.try_recv().map_or(Ok(()), Err)
+        self.died.try_recv().map_or(Ok(()), Err)
     }
 }

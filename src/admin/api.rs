@@ -1,5 +1,7 @@
 //! `/api/v1`: what the command line prints, over HTTP.
 
+use std::time::Duration;
+
 use axum::{
     Json,
     extract::{Path, Query, State},
@@ -15,12 +17,15 @@ use crate::{
     domain::ids::Guid,
     report::{self, DeliveryList, ListQuery, Shown, Status},
     store::StoreError,
-    sweeper::{Request, SweepReport, Trigger},
+    sweeper::{Request, Sweep, SweepReport, Trigger},
 };
+
+/// How long a sweep asked for over HTTP waits for one of another process.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A refused or failed request: `{"error": "..."}`.
 #[derive(Debug)]
-pub struct Problem {
+pub(super) struct Problem {
     status: StatusCode,
     message: String,
 }
@@ -63,7 +68,7 @@ impl IntoResponse for Problem {
 /// The query of `/deliveries`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct DeliveriesQuery {
+pub(super) struct DeliveriesQuery {
     missing: Option<String>,
     hook: Option<String>,
     verdict: Option<String>,
@@ -75,7 +80,7 @@ pub struct DeliveriesQuery {
 /// The body of `POST /sweeps`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct SweepBody {
+pub(super) struct SweepBody {
     hook: Option<String>,
     since: Option<String>,
     dry_run: bool,
@@ -83,17 +88,17 @@ pub struct SweepBody {
 
 /// `{"sweeps": [...]}`, as `sweep --json` prints it.
 #[derive(Debug, Serialize)]
-pub struct Sweeps {
+pub(super) struct Sweeps {
     sweeps: Vec<SweepReport>,
 }
 
 /// `GET /status`
-pub async fn status(State(admin): State<Admin>) -> Result<Json<Status>, Problem> {
+pub(super) async fn status(State(admin): State<Admin>) -> Result<Json<Status>, Problem> {
     Ok(Json(report::status(&admin.store, &admin.config, admin.clock.now()).await?))
 }
 
 /// `GET /deliveries`
-pub async fn deliveries(
+pub(super) async fn deliveries(
     State(admin): State<Admin>,
     Query(query): Query<DeliveriesQuery>,
 ) -> Result<Json<DeliveryList>, Problem> {
@@ -111,7 +116,7 @@ pub async fn deliveries(
 }
 
 /// `GET /deliveries/{hook}/{guid}`
-pub async fn delivery(
+pub(super) async fn delivery(
     State(admin): State<Admin>,
     Path((hook, guid)): Path<(String, String)>,
 ) -> Result<Json<Shown>, Problem> {
@@ -124,14 +129,14 @@ pub async fn delivery(
 }
 
 /// `GET /sweeps`: history, newest first.
-pub async fn sweeps(State(admin): State<Admin>) -> Result<Json<serde_json::Value>, Problem> {
+pub(super) async fn sweeps(State(admin): State<Admin>) -> Result<Json<serde_json::Value>, Problem> {
     let rows = admin.store.sweeps(None, 100).await?;
     let views: Vec<SweepReport> = rows.iter().map(SweepReport::from_history).collect();
     Ok(Json(serde_json::json!({ "sweeps": views })))
 }
 
 /// `POST /sweeps`: one pass by hand, answered when it is done.
-pub async fn sweep(
+pub(super) async fn sweep(
     State(admin): State<Admin>,
     headers: HeaderMap,
     body: Option<Json<SweepBody>>,
@@ -145,16 +150,26 @@ pub async fn sweep(
     };
     let mut sweeps = Vec::new();
     for hook in hooks {
-        let request = Request::manual(Trigger::Manual, since, body.dry_run);
+        let request = Request {
+            trigger: Trigger::Manual,
+            since: since.map(|span| admin.clock.now() - span),
+            dry_run: body.dry_run,
+            patience: PATIENCE,
+        };
         let handle = admin
             .sweepers
             .get(&hook.name)
             .ok_or_else(|| Problem::not_found("this hook has no sweeper"))?;
-        let report = handle
-            .sweep(request)
-            .await
-            .map_err(|error| Problem::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string()))?;
-        sweeps.push(report);
+        match handle.sweep(request).await {
+            Ok(Sweep::Done(report)) => sweeps.push(*report),
+            Ok(Sweep::Skipped { owner, until }) => {
+                let message = format!("another sweep runs: {owner} holds its lease until {until}");
+                return Err(Problem::new(StatusCode::CONFLICT, message));
+            }
+            Err(error) => {
+                return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string()));
+            }
+        }
     }
     Ok(Json(Sweeps { sweeps }))
 }

@@ -9,7 +9,7 @@ use super::api::Problem;
 ///
 /// # Errors
 /// 403 when no token is configured, 401 when the request's is absent or wrong.
-pub fn require(headers: &HeaderMap, token: Option<&SecretString>) -> Result<(), Problem> {
+pub(super) fn require(headers: &HeaderMap, token: Option<&SecretString>) -> Result<(), Problem> {
     let Some(token) = token else {
         return Err(Problem::forbidden("set admin.token_file to allow requests that change state"));
     };

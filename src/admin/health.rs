@@ -8,7 +8,7 @@ use super::Admin;
 
 /// The answer of `/readyz`.
 #[derive(Debug, Serialize)]
-pub struct Ready {
+pub(super) struct Ready {
     /// `ready`, `degraded` or `unready`.
     status: &'static str,
     /// What is wrong, one line each.
@@ -16,13 +16,13 @@ pub struct Ready {
 }
 
 /// The process answers; nothing else is claimed.
-pub async fn healthz() -> &'static str {
+pub(super) async fn healthz() -> &'static str {
     "ok\n"
 }
 
 /// 200 when arrivals can be stored; degraded, still 200, when the list has not been read to its
 /// end for three sweep periods (GitHub unreachable, key refused).
-pub async fn readyz(State(admin): State<Admin>) -> (StatusCode, Json<Ready>) {
+pub(super) async fn readyz(State(admin): State<Admin>) -> (StatusCode, Json<Ready>) {
     let now = admin.clock.now();
     if let Err(error) = admin.store.check_writable(now).await {
         let ready = Ready { status: "unready", problems: vec![error.to_string()] };

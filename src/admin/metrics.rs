@@ -16,7 +16,7 @@ use crate::{
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// The text; 503 when the store cannot be read, so that a scrape never shows old gauges as new.
-pub async fn metrics(State(admin): State<Admin>) -> Response {
+pub(super) async fn metrics(State(admin): State<Admin>) -> Response {
     if let Err(error) = refresh(&admin).await {
         return (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response();
     }

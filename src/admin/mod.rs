@@ -16,8 +16,8 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    clock::SharedClock, config::Config, domain::ids::HookName, store::Store, sweeper::worker::Handle,
-    telemetry::Metrics,
+    clock::SharedClock, config::Config, domain::ids::HookName, store::Store,
+    sweeper::worker::Handle, telemetry::Metrics,
 };
 
 /// What the handlers share.

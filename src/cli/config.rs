@@ -11,12 +11,12 @@ use super::{
 };
 use crate::{
     clock::{Clock, SystemClock},
-    config::{self, Env, Loaded, Problem, Severity},
+    config::{self, Env, Loaded, Problem, SecretNote, Severity},
 };
 
 /// Arguments of `config`.
 #[derive(Debug, Subcommand)]
-pub enum Args {
+pub(super) enum Args {
     /// Report every problem at once, with key and hint
     Check,
     /// Print the effective configuration, secrets masked
@@ -43,7 +43,7 @@ struct ProblemView {
     hint: Option<String>,
 }
 
-pub fn run(file: Option<&Path>, args: &Args, style: Style) -> anyhow::Result<Exit> {
+pub(super) fn run(file: Option<&Path>, args: &Args, style: Style) -> anyhow::Result<Exit> {
     let env = Env::of_process();
     let file = config::locate(file, &env);
     match args {
@@ -66,8 +66,8 @@ pub fn run(file: Option<&Path>, args: &Args, style: Style) -> anyhow::Result<Exi
 }
 
 fn check(file: Option<&Path>, env: &Env, style: Style) -> anyhow::Result<Exit> {
-    let loaded = config::load(file, env)
-        .and_then(|loaded| loaded.config.require_hooks().map(|()| loaded));
+    let loaded =
+        config::load(file, env).and_then(|loaded| loaded.config.require_hooks().map(|()| loaded));
     let (problems, loaded) = match &loaded {
         Ok(loaded) => (&loaded.warnings, Some(loaded)),
         Err(problems) => (&problems.all, None),
@@ -107,7 +107,7 @@ fn checked(file: Option<&Path>, problems: &[Problem], loaded: Option<&Loaded>) -
             })
             .collect(),
         secrets: loaded
-            .map(|loaded| loaded.secrets.iter().map(ToString::to_string).collect())
+            .map(|loaded| loaded.secrets.iter().map(secret).collect())
             .unwrap_or_default(),
         next_runs: loaded.map(runs).unwrap_or_default(),
     }
@@ -116,8 +116,14 @@ fn checked(file: Option<&Path>, problems: &[Problem], loaded: Option<&Loaded>) -
 fn summary(file: Option<&Path>, loaded: &Loaded, style: Style) -> String {
     let source = file.map_or_else(|| "environment".to_owned(), |path| path.display().to_string());
     let mut lines = vec![format!("{source}: fine, {} hooks", loaded.config.hooks.len())];
-    lines.extend(loaded.secrets.iter().map(|secret| format!("  {secret}")));
+    lines.extend(loaded.secrets.iter().map(|note| format!("  {}", secret(note))));
     let next: Vec<_> = runs(loaded).into_iter().map(|at| table::time(at, style)).collect();
     lines.push(format!("  next sweeps: {}", next.join(", ")));
     lines.join("\n")
+}
+
+/// What can be said of a secret: where it is and how long, never what.
+fn secret(note: &SecretNote) -> String {
+    let trimmed = if note.trimmed { ", line break cut off" } else { "" };
+    format!("{}: {} bytes from {}{trimmed}", note.key, note.length, note.source)
 }

@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::exit::Exit;
 use crate::{
-    clock::{Clock, SharedClock, SystemClock},
+    clock::{SharedClock, SystemClock},
     config::{self, Config, Env, Hook},
     domain::ids::Guid,
     github::GitHubError,
@@ -15,19 +15,19 @@ use crate::{
 };
 
 /// Configuration and store of one command, beside a running daemon or without one.
-pub struct Context {
-    pub config: Config,
-    pub store: Store,
-    pub clock: SharedClock,
+pub(super) struct Context {
+    pub(super) config: Config,
+    pub(super) store: Store,
+    pub(super) clock: SharedClock,
 }
 
 /// The command cannot be carried out as it was written. Ends with [`Exit::Usage`].
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct UsageError(pub String);
+pub(super) struct UsageError(pub(super) String);
 
 /// Reads the configuration; its warnings go to the log.
-pub fn configuration(file: Option<&Path>) -> anyhow::Result<Config> {
+pub(super) fn configuration(file: Option<&Path>) -> anyhow::Result<Config> {
     let env = Env::of_process();
     let loaded = config::load(config::locate(file, &env).as_deref(), &env)?;
     crate::telemetry::log_to_stderr(&loaded.config.log);
@@ -38,19 +38,19 @@ pub fn configuration(file: Option<&Path>) -> anyhow::Result<Config> {
 }
 
 impl Context {
-    pub async fn open(file: Option<&Path>) -> anyhow::Result<Self> {
+    pub(super) async fn open(file: Option<&Path>) -> anyhow::Result<Self> {
         let config = configuration(file)?;
         config.require_hooks()?;
         let store = Store::open(&config.database).await?;
         Ok(Self { config, store, clock: Arc::new(SystemClock) })
     }
 
-    pub fn now(&self) -> DateTime<Utc> {
+    pub(super) fn now(&self) -> DateTime<Utc> {
         self.clock.now()
     }
 
     /// The configured hook of that name.
-    pub fn hook(&self, name: &str) -> anyhow::Result<&Hook> {
+    pub(super) fn hook(&self, name: &str) -> anyhow::Result<&Hook> {
         self.config.hook(name).ok_or_else(|| {
             let known: Vec<_> = self.config.hooks.iter().map(|h| h.name.as_str()).collect();
             UsageError(format!("no hook is named {name}; configured: {}", known.join(", "))).into()
@@ -58,7 +58,11 @@ impl Context {
     }
 
     /// The delivery a person means by a GUID, and by a hook's name where several got the event.
-    pub async fn delivery(&self, guid: &str, hook: Option<&str>) -> anyhow::Result<(&Hook, Guid)> {
+    pub(super) async fn delivery(
+        &self,
+        guid: &str,
+        hook: Option<&str>,
+    ) -> anyhow::Result<(&Hook, Guid)> {
         let id = Guid::new(guid).map_err(|why| UsageError(format!("{guid} is no GUID: {why}")))?;
         if let Some(name) = hook {
             return Ok((self.hook(name)?, id));
@@ -80,7 +84,7 @@ impl Context {
 }
 
 /// Nobody has heard of this GUID.
-pub fn unknown(guid: &str) -> anyhow::Error {
+pub(super) fn unknown(guid: &str) -> anyhow::Error {
     anyhow!(
         "{guid} is unknown: neither GitHub's list nor the receiver told of it; \
          `redeliverd sweep` reads the list"
@@ -88,13 +92,14 @@ pub fn unknown(guid: &str) -> anyhow::Error {
 }
 
 /// A duration as the configuration writes it, e.g. `90s`, `3d`.
-pub fn span(text: &str) -> Result<TimeDelta, String> {
-    let parsed = humantime::parse_duration(text).map_err(|e| format!("{e}; write e.g. 90s or 3d"))?;
+pub(super) fn span(text: &str) -> Result<TimeDelta, String> {
+    let parsed =
+        humantime::parse_duration(text).map_err(|e| format!("{e}; write e.g. 90s or 3d"))?;
     TimeDelta::from_std(parsed).map_err(|_| "too long".to_owned())
 }
 
 /// The exit code an error deserves, by its cause.
-pub fn exit_of(error: &anyhow::Error) -> Exit {
+pub(super) fn exit_of(error: &anyhow::Error) -> Exit {
     for cause in error.chain() {
         if cause.is::<UsageError>() || cause.is::<config::Problems>() {
             return Exit::Usage;

@@ -13,7 +13,7 @@ use crate::report::{self, DeliveryList, ListQuery};
 
 /// Arguments of `list`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Only what is missing
     #[arg(long)]
     missing: bool,
@@ -34,10 +34,14 @@ pub struct Args {
     limit: usize,
 }
 
-pub async fn run(file: Option<&Path>, args: &Args, style: Style) -> anyhow::Result<Exit> {
+pub(super) async fn run(file: Option<&Path>, args: &Args, style: Style) -> anyhow::Result<Exit> {
     let context = Context::open(file).await?;
     let query = ListQuery {
-        hook: args.hook.as_deref().map(|name| context.hook(name).map(|h| h.name.clone())).transpose()?,
+        hook: args
+            .hook
+            .as_deref()
+            .map(|name| context.hook(name).map(|h| h.name.clone()))
+            .transpose()?,
         missing: args.missing,
         verdict: args.verdict.clone(),
         event: args.event.clone(),
@@ -54,8 +58,17 @@ pub async fn run(file: Option<&Path>, args: &Args, style: Style) -> anyhow::Resu
 }
 
 fn text(list: &DeliveryList, style: Style) -> String {
-    let mut table =
-        table::table(&["HOOK", "GUID", "EVENT", "VERDICT", "REASON", "TRIES", "ASKED", "FIRST ATTEMPT", "RECEIVED"]);
+    let mut table = table::table(&[
+        "HOOK",
+        "GUID",
+        "EVENT",
+        "VERDICT",
+        "REASON",
+        "TRIES",
+        "ASKED",
+        "FIRST ATTEMPT",
+        "RECEIVED",
+    ]);
     for delivery in &list.deliveries {
         let event = match &delivery.action {
             Some(action) => format!("{}.{action}", delivery.event),

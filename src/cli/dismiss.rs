@@ -12,7 +12,7 @@ use super::{
 
 /// Arguments of `dismiss`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Values of X-GitHub-Delivery
     #[arg(required = true)]
     guids: Vec<String>,
@@ -29,7 +29,7 @@ struct Dismissed {
     dismissed: Vec<String>,
 }
 
-pub async fn run(file: Option<&Path>, args: &Args, style: Style) -> anyhow::Result<Exit> {
+pub(super) async fn run(file: Option<&Path>, args: &Args, style: Style) -> anyhow::Result<Exit> {
     let context = Context::open(file).await?;
     let mut dismissed = Vec::new();
     for text in &args.guids {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 /// How a command ended. The order is the severity: of several, the greatest wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Exit {
+pub(super) enum Exit {
     /// Fine.
     Fine,
     /// It worked, and something is missing, or the page budget left a rest.

@@ -16,7 +16,7 @@ struct Migrated {
     applied: usize,
 }
 
-pub async fn run(file: Option<&Path>, style: Style) -> anyhow::Result<Exit> {
+pub(super) async fn run(file: Option<&Path>, style: Style) -> anyhow::Result<Exit> {
     let applied = Store::migrate(&configuration(file)?.database).await?;
     if style.json {
         table::json(&Migrated { applied })?;

@@ -27,7 +27,8 @@ use self::{exit::Exit, table::Style};
 #[derive(Debug, Parser)]
 #[command(name = "redeliverd", version, max_term_width = 100)]
 struct Cli {
-    /// Configuration file [default: $REDELIVERD_CONFIG, ./redeliverd.toml, /etc/redeliverd/redeliverd.toml]
+    /// Configuration file [default: `$REDELIVERD_CONFIG`, else ./redeliverd.toml, else
+    /// /etc/redeliverd/redeliverd.toml]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Print one JSON document

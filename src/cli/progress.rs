@@ -8,14 +8,14 @@ use tokio::{sync::watch, task::JoinHandle};
 use crate::sweeper::Progress;
 
 /// Follows a sweep until [`Bar::finish`].
-pub struct Bar {
+pub(super) struct Bar {
     bar: ProgressBar,
     follower: Option<JoinHandle<()>>,
 }
 
 impl Bar {
     /// Shows where the sweep is; nothing where nobody looks.
-    pub fn follow(mut progress: watch::Receiver<Progress>) -> Self {
+    pub(super) fn follow(mut progress: watch::Receiver<Progress>) -> Self {
         if !stderr().is_terminal() {
             return Self { bar: ProgressBar::hidden(), follower: None };
         }
@@ -31,7 +31,7 @@ impl Bar {
     }
 
     /// Removes the bar.
-    pub fn finish(self) {
+    pub(super) fn finish(self) {
         if let Some(follower) = self.follower {
             follower.abort();
         }
@@ -47,7 +47,8 @@ fn draw(bar: &ProgressBar, progress: Progress) {
         Progress::Asking { made, of } => {
             if bar.length() != Some(u64::from(of)) {
                 bar.set_length(u64::from(of));
-                if let Ok(style) = ProgressStyle::with_template("asking {bar:30} {pos}/{len} {eta}") {
+                if let Ok(style) = ProgressStyle::with_template("asking {bar:30} {pos}/{len} {eta}")
+                {
                     bar.set_style(style);
                 }
             }

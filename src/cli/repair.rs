@@ -13,7 +13,7 @@ use crate::{app, sweeper::report::RequestReport, telemetry::Metrics};
 
 /// Arguments of `redeliver` and `fetch`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Values of X-GitHub-Delivery
     #[arg(required = true)]
     guids: Vec<String>,
@@ -24,7 +24,7 @@ pub struct Args {
 
 /// Which of the two commands.
 #[derive(Debug, Clone, Copy)]
-pub enum How {
+pub(super) enum How {
     Redeliver,
     Fetch,
 }
@@ -34,7 +34,7 @@ struct Requests {
     requests: Vec<RequestReport>,
 }
 
-pub async fn run(
+pub(super) async fn run(
     file: Option<&Path>,
     args: &Args,
     how: How,

@@ -26,7 +26,7 @@ use crate::{
 
 /// Arguments of `sandbox`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Events in all
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     deliveries: u32,
@@ -46,7 +46,12 @@ pub struct Args {
     #[arg(long, conflicts_with = "keep")]
     github_only: bool,
     /// With --github-only: where it listens
-    #[arg(long, default_value = "127.0.0.1:8700", value_name = "ADDRESS", requires = "github_only")]
+    #[arg(
+        long,
+        default_value = "127.0.0.1:8700",
+        value_name = "ADDRESS",
+        requires = "github_only"
+    )]
     listen: SocketAddr,
     /// With --github-only: where key, secret and a configuration are written [default: ./sandbox]
     #[arg(long, value_name = "DIR", requires = "github_only")]
@@ -58,7 +63,7 @@ fn share(text: &str) -> Result<f64, String> {
     if (0.0..=1.0).contains(&share) { Ok(share) } else { Err("must be from 0 to 1".to_owned()) }
 }
 
-pub async fn run(args: &Args, style: Style) -> anyhow::Result<Exit> {
+pub(super) async fn run(args: &Args, style: Style) -> anyhow::Result<Exit> {
     telemetry::log_to_stderr(&Log { level: "error".to_owned(), format: LogFormat::Text });
     if args.github_only {
         return github_only(args).await;

@@ -11,9 +11,9 @@ use crate::{
 
 /// Arguments of `serve`.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub(super) struct Args {}
 
-pub async fn run(file: Option<&Path>, _args: &Args) -> anyhow::Result<Exit> {
+pub(super) async fn run(file: Option<&Path>, _args: &Args) -> anyhow::Result<Exit> {
     let config = configuration(file)?;
     config.require_hooks()?;
     let shutdown = Shutdown::default();

@@ -11,7 +11,7 @@ use crate::report::{self, Shown};
 
 /// Arguments of `show`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// The value of X-GitHub-Delivery
     guid: String,
     /// Of this hook; needed only when several hooks got the event
@@ -19,7 +19,7 @@ pub struct Args {
     hook: Option<String>,
 }
 
-pub async fn run(file: Option<&Path>, args: &Args, style: Style) -> anyhow::Result<Exit> {
+pub(super) async fn run(file: Option<&Path>, args: &Args, style: Style) -> anyhow::Result<Exit> {
     let context = Context::open(file).await?;
     let (hook, guid) = context.delivery(&args.guid, args.hook.as_deref()).await?;
     let shown = report::show(&context.store, hook, &guid, context.now())

@@ -11,9 +11,9 @@ use crate::report::{self, Status};
 
 /// Arguments of `status`.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub(super) struct Args {}
 
-pub async fn run(file: Option<&Path>, _args: &Args, style: Style) -> anyhow::Result<Exit> {
+pub(super) async fn run(file: Option<&Path>, _args: &Args, style: Style) -> anyhow::Result<Exit> {
     let context = Context::open(file).await?;
     let status = report::status(&context.store, &context.config, context.now()).await?;
     if style.json {
@@ -26,7 +26,8 @@ pub async fn run(file: Option<&Path>, _args: &Args, style: Style) -> anyhow::Res
 }
 
 fn text(status: &Status, style: Style) -> String {
-    let mut table = table::table(&["HOOK", "TRUST", "MISSING", "WHY", "OLDEST", "LAST COMPLETE SWEEP"]);
+    let mut table =
+        table::table(&["HOOK", "TRUST", "MISSING", "WHY", "OLDEST", "LAST COMPLETE SWEEP"]);
     for hook in &status.hooks {
         let why: Vec<String> = hook
             .missing

@@ -22,11 +22,11 @@ use crate::{
 };
 
 /// How long a sweep by hand waits for one that already runs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Arguments of `sweep`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Only this hook
     #[arg(long, value_name = "NAME")]
     hook: Option<String>,
@@ -46,7 +46,7 @@ struct Sweeps {
     sweeps: Vec<SweepReport>,
 }
 
-pub async fn run(file: Option<&Path>, args: &Args, style: Style) -> anyhow::Result<Exit> {
+pub(super) async fn run(file: Option<&Path>, args: &Args, style: Style) -> anyhow::Result<Exit> {
     if args.dry_run && args.wait.is_some() {
         return Err(UsageError("--wait has nothing to watch with --dry-run".to_owned()).into());
     }
@@ -61,7 +61,8 @@ pub async fn run(file: Option<&Path>, args: &Args, style: Style) -> anyhow::Resu
     let mut exit = Exit::Fine;
     let mut sweeps = Vec::new();
     for hook in hooks {
-        let sweeper = app::sweeper(&context.config, hook, &context.store, &context.clock, &metrics)?;
+        let sweeper =
+            app::sweeper(&context.config, hook, &context.store, &context.clock, &metrics)?;
         let mut report = one(&context, &sweeper, args, &cancel).await?;
         if let Some(patience) = args.wait {
             wait::until_arrived(&context, hook, &sweeper, &mut report, patience, &cancel).await?;

@@ -8,15 +8,15 @@ use serde::Serialize;
 
 /// How the operator wants to read.
 #[derive(Debug, Clone, Copy)]
-pub struct Style {
+pub(super) struct Style {
     /// One JSON document instead of text.
-    pub json: bool,
+    pub(super) json: bool,
     /// Local times instead of UTC, for people only.
-    pub local: bool,
+    pub(super) local: bool,
 }
 
 /// Writes to standard output. A closed pipe (`| head`) is no error.
-pub fn out(text: &str) -> io::Result<()> {
+pub(super) fn out(text: &str) -> io::Result<()> {
     match writeln!(io::stdout().lock(), "{}", text.trim_end()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         done => done,
@@ -24,17 +24,17 @@ pub fn out(text: &str) -> io::Result<()> {
 }
 
 /// Writes one line to standard error; there is nowhere to report a failure to.
-pub fn err(text: &str) {
+pub(super) fn err(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
 /// Writes one JSON document.
-pub fn json(value: &impl Serialize) -> anyhow::Result<()> {
+pub(super) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     Ok(out(&serde_json::to_string_pretty(value)?)?)
 }
 
 /// A table without lines, so that it can be cut and searched.
-pub fn table(header: &[&str]) -> Table {
+pub(super) fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_preset(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(header.to_vec());
@@ -42,7 +42,7 @@ pub fn table(header: &[&str]) -> Table {
 }
 
 /// A time to the second, UTC with a `Z`, or local with its offset.
-pub fn time(at: DateTime<Utc>, style: Style) -> String {
+pub(super) fn time(at: DateTime<Utc>, style: Style) -> String {
     if style.local {
         at.with_timezone(&Local).format("%Y-%m-%d %H:%M:%S%:z").to_string()
     } else {
@@ -51,12 +51,12 @@ pub fn time(at: DateTime<Utc>, style: Style) -> String {
 }
 
 /// A time, or a dash.
-pub fn time_or_dash(at: Option<DateTime<Utc>>, style: Style) -> String {
+pub(super) fn time_or_dash(at: Option<DateTime<Utc>>, style: Style) -> String {
     at.map_or_else(|| "-".to_owned(), |at| time(at, style))
 }
 
 /// Seconds as a person says them: `42s`, `7m`, `3h 20m`, `2d 4h`.
-pub fn age(seconds: i64) -> String {
+pub(super) fn age(seconds: i64) -> String {
     let (minutes, hours, days) = (seconds / 60, seconds / 3_600, seconds / 86_400);
     match seconds {
         ..60 => format!("{seconds}s"),

@@ -21,7 +21,7 @@ const LIST: Duration = Duration::from_secs(3);
 
 /// Returns when everything asked in `report` is settled, `patience` is over, or `cancel` says so;
 /// then `report.missing` is up to date.
-pub async fn until_arrived(
+pub(super) async fn until_arrived(
     context: &Context,
     hook: &Hook,
     sweeper: &Sweeper,
@@ -63,17 +63,12 @@ pub async fn until_arrived(
     Ok(())
 }
 
-async fn still_open(
-    context: &Context,
-    hook: &Hook,
-    asked: Vec<Guid>,
-) -> anyhow::Result<Vec<Guid>> {
+async fn still_open(context: &Context, hook: &Hook, asked: Vec<Guid>) -> anyhow::Result<Vec<Guid>> {
     let bench = report::Bench::of(&context.store, hook).await?;
     let mut open = Vec::new();
     for guid in asked {
         let known = context.store.delivery(&hook.name, &guid).await?;
-        let closed =
-            known.is_some_and(|it| bench.judge(&it.delivery, context.now()).is_closed());
+        let closed = known.is_some_and(|it| bench.judge(&it.delivery, context.now()).is_closed());
         if !closed {
             open.push(guid);
         }

@@ -8,7 +8,7 @@ use super::{answer::Answer, index::Index, signature::Secrets, throttle::Throttle
 use crate::{
     config,
     domain::{
-        filter::Filter,
+        filter::{Filter, Interest},
         ids::{EventName, HookName},
     },
     telemetry::{HookLabel, Metrics, ResultLabel, SlotLabel},
@@ -83,12 +83,10 @@ impl Hook {
             return false;
         }
         index.is_none_or(|index| {
-            self.filter.wants(
-                event.as_str(),
-                index.action.as_deref(),
-                index.installation_id,
-                index.repository_id,
-            )
+            let Index { action, installation_id, repository_id } = index;
+            let interest =
+                self.filter.wants(event, action.as_deref(), *installation_id, *repository_id);
+            interest == Interest::Wanted
         })
     }
 

@@ -101,11 +101,11 @@ pub async fn show(
     guid: &Guid,
     now: DateTime<Utc>,
 ) -> Result<Option<Shown>, StoreError> {
-    let Some(story) = store.story(&hook.name, guid).await? else { return Ok(None) };
+    let Some(known) = store.story(&hook.name, guid).await? else { return Ok(None) };
     let bench = Bench::of(store, hook).await?;
-    let verdict = bench.judge(&story.open.delivery, now);
+    let verdict = bench.judge(&known.open.delivery, now);
     Ok(Some(Shown {
-        delivery: DeliveryView::new(&story.open, &verdict),
+        delivery: DeliveryView::new(&known.open, &verdict),
         until: match verdict {
             Verdict::Waiting { until, .. } => Some(until),
             Verdict::Settled(_)
@@ -113,10 +113,10 @@ pub async fn show(
             | Verdict::Abandoned(_)
             | Verdict::Excused(_) => None,
         },
-        timeline: timeline(&story),
-        attempt_rows: attempt_rows(&story),
-        redelivery_rows: redelivery_rows(&story),
-        receipt: story.receipt.as_ref().map(|stored| ReceiptView {
+        timeline: timeline(&known),
+        attempt_rows: attempt_rows(&known),
+        redelivery_rows: redelivery_rows(&known),
+        receipt: known.receipt.as_ref().map(|stored| ReceiptView {
             received_at: stored.arrival.received_at,
             via: stored.arrival.via.as_str(),
             arrivals: stored.arrivals,

@@ -22,19 +22,47 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     (
         "app",
         &[
-            "admin", "clock", "config", "domain", "github", "lifecycle", "receiver", "schedule",
-            "store", "sweeper", "telemetry",
+            "admin",
+            "clock",
+            "config",
+            "domain",
+            "github",
+            "lifecycle",
+            "receiver",
+            "schedule",
+            "store",
+            "sweeper",
+            "telemetry",
         ],
     ),
     (
         "sandbox",
-        &["app", "clock", "config", "domain", "lifecycle", "report", "store", "sweeper", "telemetry"],
+        &[
+            "app",
+            "clock",
+            "config",
+            "domain",
+            "lifecycle",
+            "report",
+            "store",
+            "sweeper",
+            "telemetry",
+        ],
     ),
     (
         "cli",
         &[
-            "app", "clock", "config", "domain", "github", "lifecycle", "report", "sandbox", "store",
-            "sweeper", "telemetry",
+            "app",
+            "clock",
+            "config",
+            "domain",
+            "github",
+            "lifecycle",
+            "report",
+            "sandbox",
+            "store",
+            "sweeper",
+            "telemetry",
         ],
     ),
 ];
@@ -113,9 +141,7 @@ fn imported(code: &str) -> Vec<String> {
     }
     names
         .into_iter()
-        .map(|name| {
-            name.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
-        })
+        .map(|name| name.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect())
         .filter(|name: &String| !name.is_empty())
         .collect()
 }

@@ -39,9 +39,25 @@ async fn a_sweep_alone_works_without_a_daemon_and_its_json_has_every_promised_fi
     assert_eq!(run.code, 0, "{run:?}");
     let sweep = run.json()["sweeps"][0].clone();
     for field in [
-        "hook", "trigger", "dry_run", "complete", "listed", "new_attempts", "unreadable", "api_calls",
-        "due", "requested", "deferred", "fetched", "missing", "lost", "adopted", "error",
-        "started_at", "duration_ms", "requests",
+        "hook",
+        "trigger",
+        "dry_run",
+        "complete",
+        "listed",
+        "new_attempts",
+        "unreadable",
+        "api_calls",
+        "due",
+        "requested",
+        "deferred",
+        "fetched",
+        "missing",
+        "lost",
+        "adopted",
+        "error",
+        "started_at",
+        "duration_ms",
+        "requests",
     ] {
         assert!(sweep.get(field).is_some(), "{field} is missing in {sweep}");
     }
@@ -85,7 +101,18 @@ async fn packagers_get_completions_a_man_page_and_a_schema() {
 async fn the_sandbox_ends_with_nothing_missing() {
     let rig = Rig::new("").await;
     let run = rig
-        .run(&["sandbox", "--deliveries", "30", "--fail", "0.2", "--unseen", "0.1", "--seed", "3", "--json"])
+        .run(&[
+            "sandbox",
+            "--deliveries",
+            "30",
+            "--fail",
+            "0.2",
+            "--unseen",
+            "0.1",
+            "--seed",
+            "3",
+            "--json",
+        ])
         .await;
     assert_eq!(run.code, 0, "{run:?}");
     let outcome = run.json();

@@ -1,4 +1,7 @@
 //! The integration tests: one binary, so that they link once and share their fakes.
 
+mod architecture;
+mod cli;
+mod daemon;
 mod support;
 mod sweep;

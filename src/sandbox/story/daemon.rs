@@ -34,8 +34,7 @@ impl Daemon {
             receiver: TcpListener::bind(address.unwrap_or(any)).await?,
             admin: TcpListener::bind(any).await?,
         };
-        let (receiver, admin) =
-            (listeners.receiver.local_addr()?, listeners.admin.local_addr()?);
+        let (receiver, admin) = (listeners.receiver.local_addr()?, listeners.admin.local_addr()?);
         let shutdown = Shutdown::default();
         let running = tokio::spawn(app::run(
             scene.config.clone(),

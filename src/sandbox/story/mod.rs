@@ -8,7 +8,7 @@ mod setup;
 mod tally;
 
 use std::{
-    collections::BTreeMap,
+    collections::BTreeSet,
     path::PathBuf,
     time::{Duration, Instant},
 };
@@ -16,16 +16,16 @@ use std::{
 use anyhow::bail;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
+use self::{daemon::Daemon, setup::Scene, tally::Emitted};
 pub use self::{
     setup::{App, HOOK, write_app},
     tally::{Fate, FateSummary, Outcome, PhaseReport},
 };
-use self::{daemon::Daemon, setup::Scene, tally::Emitted};
 use super::github::{Sending, events::Generator};
 use crate::report::{self, Missing};
 
 /// How long the repair may take before the story ends badly.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_mins(5);
 /// How often the state is looked at while waiting.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -91,7 +91,10 @@ pub async fn tell(options: &Options, say: &(dyn Fn(&str) + Sync)) -> anyhow::Res
     let mut daemon = Daemon::start(&scene, None).await?;
     scene.point_hook_at(daemon.receiver);
     daemon.first_sweep_done().await?;
-    say(&format!("redeliverd receives on {}; the first sweep adopted an empty list", daemon.receiver));
+    say(&format!(
+        "redeliverd receives on {}; the first sweep adopted an empty list",
+        daemon.receiver
+    ));
 
     let mut cast = Cast::new(options);
     let (calm, trouble, outage) = cast.acts(options.deliveries);
@@ -146,7 +149,11 @@ impl Cast {
         let share = |part: f64| {
             let wanted = (f64::from(deliveries) * part).round();
             // A share of a u32 fits; `as` saturates should the share be absurd.
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "see above")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "see above"
+            )]
             let count = wanted as u32;
             count
         };
@@ -210,10 +217,10 @@ async fn wait_for_repair(
     say: &(dyn Fn(&str) + Sync),
 ) -> anyhow::Result<()> {
     let end = Instant::now() + PATIENCE;
-    let mut said = BTreeMap::new();
+    let mut said = BTreeSet::new();
     loop {
         let now = missing(scene, daemon).await?;
-        if said.insert(now.total, ()).is_none() && now.total > 0 {
+        if said.insert(now.total) && now.total > 0 {
             say(&format!("  still missing: {}", now.total));
         }
         if now.total == 0 && tally::all_received(scene, &daemon.store, emitted).await? {

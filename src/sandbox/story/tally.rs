@@ -137,11 +137,11 @@ pub(super) async fn draw_up(
         let summary = fates.entry(event.fate).or_default();
         summary.events += 1;
         examples.entry(event.fate).or_insert_with(|| event.guid.clone());
-        let Some(story) = story(scene, store, event).await? else {
+        let Some(known) = story(scene, store, event).await? else {
             missing += 1;
             continue;
         };
-        let delivery = &story.open.delivery;
+        let delivery = &known.open.delivery;
         let asked = delivery.redeliveries.iter().filter(|r| r.outcome != Asked::Deferred).count();
         let asked = u32::try_from(asked)?;
         summary.requests += asked;

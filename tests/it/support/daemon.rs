@@ -85,14 +85,13 @@ impl Rig {
             .append(true)
             .open(self.dir.path().join("serve.log"))
             .unwrap();
-        let child = command(&self.config(), &["serve"])
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .unwrap();
+        let child =
+            command(&self.config(), &["serve"]).stdout(Stdio::null()).stderr(log).spawn().unwrap();
         self.child = Some(child);
         self.eventually("the daemon is ready", async |rig| {
-            rig.get("/readyz").await.is_some_and(|(code, body)| code == 200 && body["status"] == "ready")
+            rig.get("/readyz")
+                .await
+                .is_some_and(|(code, body)| code == 200 && body["status"] == "ready")
         })
         .await;
     }

@@ -4,3 +4,4 @@ mod bench;
 mod receiver;
 
 pub use self::bench::{Bench, PERIOD, app_hook, memory_of, minutes, start};
+pub mod daemon;
