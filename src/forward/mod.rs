@@ -7,6 +7,7 @@
 mod request;
 mod send;
 mod sign;
+mod turn;
 mod worker;
 
 use std::sync::Arc;

@@ -39,7 +39,12 @@ impl Forwarder {
     /// # Errors
     /// When the event could not be read, so that nothing was sent.
     pub(super) async fn send(&self, claimed: Claimed) -> Result<Conclusion, StoreError> {
-        let event = self.store.sendable(claimed.seq).await?;
+        let (event, why) = match self.store.sendable(claimed.seq).await {
+            Ok(event) => (event, "the payload is not stored any more".to_owned()),
+            Err(error @ StoreError::Unavailable(_)) => return Err(error),
+            // Another moment would not help: what is stored cannot be read.
+            Err(error) => (None, error.to_string()),
+        };
         let started_at = self.clock.now();
         let begun = tokio::time::Instant::now();
         let (answer, mark) = match event {
@@ -58,10 +63,7 @@ impl Forwarder {
                     .body(event.receipt.arrival.body);
                 (answer(request).await, mark)
             }
-            _ => {
-                let gone = "the payload is not stored any more".to_owned();
-                (Answer::none(HandoverResult::Unsendable, gone), None)
-            }
+            _ => (Answer::none(HandoverResult::Unsendable, why), None),
         };
         self.metrics
             .handover_seconds

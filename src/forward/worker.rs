@@ -6,7 +6,6 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use chrono::TimeDelta;
 use tokio::{
     sync::{Semaphore, mpsc, watch},
     task::JoinSet,
@@ -15,12 +14,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::Forwarder;
-use crate::{
-    config::Order,
-    domain::retry::{Next, share_of_retries},
-    store::types::{Claim, Claimed, Conclusion, Turn},
-    telemetry::{HookLabel, ResultLabel},
-};
+use crate::store::types::{Claimed, Conclusion};
 
 /// How often the inbox is looked at although nothing woke us: retries fall due, and other processes
 /// record too.
@@ -29,38 +23,37 @@ const POLL: Duration = Duration::from_secs(1);
 /// How long we wait before we try the store again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Events claimed ahead of the application at most, as a multiple of `concurrency`.
-const AHEAD: usize = 3;
-
-/// How much other processes' clocks may be behind ours before we take over what they hold.
-const MARGIN: TimeDelta = TimeDelta::seconds(2);
+/// How long the last write of a stopping worker may take.
+const LAST_WRITE: Duration = Duration::from_secs(2);
 
 /// What a sending task reports.
 enum Ended {
     Concluded(Box<Conclusion>),
-    /// Nothing was sent: we are stopping, or the store could not be read (`true`).
-    Unsent(Claimed, bool),
+    /// Nothing was sent: we are stopping, or the store could not be read.
+    Unsent(Claimed),
 }
 
 /// The task of one hook.
 #[derive(Debug)]
 pub struct Worker {
-    forwarder: Arc<Forwarder>,
+    pub(super) forwarder: Arc<Forwarder>,
     arrivals: watch::Receiver<u64>,
     slots: Arc<Semaphore>,
+    pub(super) concurrency: usize,
     /// What we hold: being sent, or claimed ahead.
-    held: BTreeMap<i64, Claimed>,
+    pub(super) held: BTreeMap<i64, Claimed>,
     /// Ended, and not written yet.
-    concluded: Vec<Conclusion>,
-    unsent: Vec<Claimed>,
+    pub(super) concluded: Vec<Conclusion>,
+    /// To be given back, and not written yet.
+    pub(super) unsent: Vec<Claimed>,
     /// How many events beyond `concurrency` are claimed ahead: as many as ended during the last
     /// turn, so that a slow application never has events waiting in our hands.
-    ahead: usize,
+    pub(super) ahead: usize,
     /// Whether a claim may find something.
-    hungry: bool,
-    turns: u64,
-    cursor: i64,
-    failing: bool,
+    pub(super) hungry: bool,
+    pub(super) turns: u64,
+    pub(super) cursor: i64,
+    pub(super) failing: bool,
 }
 
 impl Worker {
@@ -72,6 +65,7 @@ impl Worker {
             arrivals: forwarder.store.arrivals(),
             forwarder: Arc::new(forwarder),
             slots: Arc::new(Semaphore::new(concurrency.min(Semaphore::MAX_PERMITS))),
+            concurrency,
             held: BTreeMap::new(),
             concluded: Vec::new(),
             unsent: Vec::new(),
@@ -83,9 +77,9 @@ impl Worker {
         }
     }
 
-    /// Hands over until `soft`; then claims nothing, and what is being sent has until `grace` is
-    /// over to end. What has not ended by then is released. `hard` ends everything at once: the
-    /// leases see to the rest.
+    /// Hands over until `soft`; then claims nothing, and what is being sent may end within `grace`.
+    /// What has not ended by then is given back. `hard` ends everything at once: the leases see to
+    /// the rest.
     pub async fn run(mut self, soft: CancellationToken, hard: CancellationToken, grace: Duration) {
         let (ends, mut ended) = mpsc::unbounded_channel();
         let mut sending = JoinSet::new();
@@ -98,67 +92,113 @@ impl Worker {
                 self.take(end);
             }
             while sending.try_join_next().is_some() {}
-            if soft.is_cancelled() && give_up_at.is_none() {
+            if give_up_at.is_none() && soft.is_cancelled() {
                 give_up_at = Some(Instant::now() + grace);
             }
             let stopping = give_up_at.is_some();
-            let nothing_ended = self.concluded.is_empty() && self.unsent.is_empty();
-            if stopping && self.held.is_empty() && nothing_ended {
+            if stopping && self.held.is_empty() && !self.has_news() {
                 return;
             }
-            if !nothing_ended || (self.hungry && !stopping && self.free() > 0) {
-                if self.turn(stopping).await {
-                    for claimed in self.unstarted() {
-                        sending.spawn(send(
-                            Arc::clone(&self.forwarder),
-                            Arc::clone(&self.slots),
-                            claimed,
-                            soft.clone(),
-                            ends.clone(),
-                        ));
-                    }
-                } else {
+            if Instant::now() >= renew_at {
+                self.renew().await;
+                renew_at = Instant::now() + lease / 3;
+            }
+            if self.has_news() || (self.hungry && !stopping && self.free() > 0) {
+                let Some(claimed) = self.turn(stopping).await else {
                     tokio::select! {
                         () = hard.cancelled() => return,
-                        () = sleep(PAUSE) => {}
+                        () = sleep(PAUSE) => continue,
                     }
+                };
+                for claimed in claimed {
+                    let (forwarder, slots) = (Arc::clone(&self.forwarder), Arc::clone(&self.slots));
+                    sending.spawn(send(forwarder, slots, claimed, soft.clone(), ends.clone()));
                 }
-                if Instant::now() < renew_at {
+                if !hard.is_cancelled() {
                     continue;
                 }
             }
             tokio::select! {
                 biased;
                 () = hard.cancelled() => return,
-                () = sleep_until(renew_at) => {
-                    self.renew().await;
-                    renew_at = Instant::now() + lease / 3;
-                }
                 () = sleep_until(give_up_at.unwrap_or(renew_at)), if stopping => {
                     sending.shutdown().await;
                     while let Ok(end) = ended.try_recv() {
                         self.take(end);
                     }
-                    self.unsent.extend(std::mem::take(&mut self.held).into_values());
-                    if !self.turn(true).await {
-                        let hook = &self.forwarder.hook;
-                        tracing::warn!(%hook, "claims could not be released; their leases end them");
-                    }
+                    self.give_back().await;
                     return;
                 }
                 Some(end) = ended.recv() => self.take(end),
                 () = soft.cancelled(), if !stopping => {}
-                changed = self.arrivals.changed(), if !stopping && !self.hungry => {
-                    self.hungry = true;
-                    if changed.is_err() {
-                        return;
-                    }
-                }
+                Ok(()) = self.arrivals.changed(), if !stopping && !self.hungry => self.hungry = true,
                 () = sleep_until(poll_at) => {
                     self.hungry = true;
                     poll_at = Instant::now() + POLL;
                 }
+                () = sleep_until(renew_at) => {}
             }
         }
     }
+
+    /// How many more events may be in our hands.
+    pub(super) fn free(&self) -> usize {
+        (self.concurrency + self.ahead).saturating_sub(self.held.len())
+    }
+
+    fn has_news(&self) -> bool {
+        !self.concluded.is_empty() || !self.unsent.is_empty()
+    }
+
+    fn take(&mut self, end: Ended) {
+        match end {
+            Ended::Concluded(conclusion) => {
+                self.held.remove(&conclusion.claimed.seq);
+                self.concluded.push(*conclusion);
+            }
+            Ended::Unsent(claimed) => {
+                self.held.remove(&claimed.seq);
+                self.unsent.push(claimed);
+            }
+        }
+    }
+
+    /// The grace period is over: what is still being sent is waiting again, for whoever comes next.
+    async fn give_back(&mut self) {
+        self.unsent.extend(std::mem::take(&mut self.held).into_values());
+        let written = tokio::time::timeout(LAST_WRITE, self.turn(true)).await;
+        if !matches!(written, Ok(Some(_))) {
+            let hook = &self.forwarder.hook;
+            tracing::warn!(%hook, "claims could not be given back; they end with their leases");
+        }
+    }
+}
+
+/// Sends one event once a slot is free.
+async fn send(
+    forwarder: Arc<Forwarder>,
+    slots: Arc<Semaphore>,
+    claimed: Claimed,
+    soft: CancellationToken,
+    ends: mpsc::UnboundedSender<Ended>,
+) {
+    let slot = tokio::select! {
+        biased;
+        () = soft.cancelled() => None,
+        slot = slots.acquire() => slot.ok(),
+    };
+    let end = match slot {
+        None => Ended::Unsent(claimed),
+        Some(_slot) => match forwarder.send(claimed).await {
+            Ok(conclusion) => Ended::Concluded(Box::new(conclusion)),
+            Err(error) => {
+                tracing::warn!(hook = %forwarder.hook, %error, "an event could not be read");
+                // The store needs a moment, and this event must not be claimed in a circle.
+                sleep(PAUSE).await;
+                Ended::Unsent(claimed)
+            }
+        },
+    };
+    // The worker is gone only when it was told to stop at once.
+    let _ = ends.send(end);
 }

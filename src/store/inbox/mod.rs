@@ -5,8 +5,11 @@
 //! conclusions and claims share one sync.
 
 mod claim;
+mod enqueue;
 mod history;
 mod operate;
 mod read;
 mod turn;
 pub mod types;
+
+pub(super) use self::enqueue::{BURIED, ENTER, ENTERED, Entry, REPEATED, enqueue};

@@ -92,8 +92,8 @@ impl Store {
         });
         let Some(key) = key else { return Ok(None) };
         let (hook, guid) = (rows::hook("receipts", &key.hook)?, rows::guid("receipts", &key.guid)?);
-        let Some(receipt) = self.receipt(&hook, &guid).await? else { return Ok(None) };
-        let (first_attempt_at, newest_handed_at) = on!(self.backend(), |db| (
+        let Some(mut receipt) = self.receipt(&hook, &guid).await? else { return Ok(None) };
+        let (first_attempt_at, newest_handed_at): (Option<DateTime<Utc>>, _) = on!(self.backend(), |db| (
             sqlx::query_scalar(FIRST_ATTEMPT)
                 .bind(hook.as_str())
                 .bind(guid.as_str())
@@ -110,6 +110,13 @@ impl Store {
                 None => None,
             },
         ));
+        if first_attempt_at.is_some() {
+            // Only the list tells whether it was sent again.
+            let listed = self.delivery(&hook, &guid).await?;
+            if let Some(known) = listed.and_then(|listed| listed.delivery.receipt) {
+                receipt.arrival.via = known.via;
+            }
+        }
         Ok(Some(Sendable {
             receipt,
             first_attempt_at,

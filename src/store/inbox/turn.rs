@@ -189,7 +189,7 @@ impl Store {
                     if *rest {
                         cursor = 0;
                     }
-                    let mut query = sqlx::query_as::<_, ClaimedRow>(sql)
+                    let mut query = sqlx::query_as::<_, ClaimedRow>(*sql)
                         .bind(hook.as_str())
                         .bind(most)
                         .bind(owner)
