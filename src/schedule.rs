@@ -59,3 +59,39 @@ impl Schedule {
         self.scheduler.shutdown().await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn it_ticks_and_counts_the_ticks_that_nobody_takes() {
+        let (ticks, mut taken) = mpsc::channel(1);
+        let (skips, mut skipped) = mpsc::channel(8);
+        let count = Arc::new(AtomicU32::new(0));
+        let counting = Arc::clone(&count);
+        let on_skip: OnSkip = Arc::new(move || {
+            counting.fetch_add(1, Ordering::Relaxed);
+            let _full = skips.try_send(());
+        });
+        let schedule = Schedule::start("* * * * * *", ticks, on_skip).await.unwrap();
+        // The first tick stays in the channel, so the second finds it full.
+        skipped.recv().await.unwrap();
+        assert!(taken.recv().await.is_some());
+        assert!(count.load(Ordering::Relaxed) >= 1);
+        schedule.stop().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn five_fields_are_refused_by_name() {
+        let (ticks, _taken) = mpsc::channel(1);
+        let Err(error) = Schedule::start("*/2 * * * *", ticks, Arc::new(|| {})).await else {
+            panic!("accepted")
+        };
+        assert!(error.to_string().contains("*/2 * * * *"), "{error}");
+    }
+}

@@ -7,7 +7,8 @@ use secrecy::SecretString;
 use url::Url;
 
 use super::{
-    check::{Check, delta},
+    checker::{Check, delta},
+    kinds::PingUrl,
     problem::Problem,
     raw,
     read::At,
@@ -116,8 +117,10 @@ pub(super) fn alerts(check: &mut Check<'_>, at: &At, raw: raw::Alerts) -> Option
     let repeat_every = check.positive(at, "repeat_every", raw.repeat_every);
     let silence_after =
         raw.silence_after.and_then(|span| check.positive(at, "silence_after", Some(span)));
-    let heartbeat_url =
-        raw.heartbeat_url.and_then(|url| check.target(at, "heartbeat_url", Some(url)));
+    let heartbeat_url = raw.heartbeat_url.and_then(|PingUrl(url)| match web::target(&url) {
+        Ok(()) => Some(url),
+        Err(wrong) => check.wrong(at, "heartbeat_url", None, wrong),
+    });
     let channels: Vec<_> = raw
         .channels
         .unwrap_or_default()

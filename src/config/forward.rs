@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use url::Url;
 
-use super::{check::Check, raw, read::At, web};
+use super::{checker::Check, raw, read::At};
 use crate::domain::delivery::words;
 
 /// Where and how received events are handed over.
@@ -64,15 +64,4 @@ pub(super) fn forward(check: &mut Check<'_>, at: &At, raw: raw::Forward) -> Opti
         backoff: backoff?,
         order: order?,
     })
-}
-
-impl Check<'_> {
-    /// A URL that something is sent to.
-    pub(super) fn target(&mut self, at: &At, key: &str, url: Option<Url>) -> Option<Url> {
-        let url = self.need(at, key, url)?;
-        match web::target(&url) {
-            Ok(()) => Some(url),
-            Err(wrong) => self.wrong(at, key, Some(&web::masked(&url)), wrong),
-        }
-    }
 }

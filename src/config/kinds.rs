@@ -45,6 +45,10 @@ pub(super) struct Literal(pub(super) SecretString);
 #[derive(Debug, Clone)]
 pub(super) struct Delicate(pub(super) SecretString);
 
+/// A web address that is a secret from its path on, such as a ping URL.
+#[derive(Debug, Clone)]
+pub(super) struct PingUrl(pub(super) Url);
+
 /// Whose webhook an entry of `hooks` is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HookKind {
@@ -292,6 +296,20 @@ impl Kind for Url {
 
     fn show(&self) -> toml::Value {
         web::masked(self).into()
+    }
+}
+
+impl Kind for PingUrl {
+    const WANTED: &'static str = "a URL";
+    const EXAMPLE: &'static str = "\"https://heartbeat.example/ping\"";
+    const MAY_BE_SHOWN: bool = false;
+
+    fn from_text(text: &str) -> Result<Self, Wrong> {
+        Url::parse(text.trim()).map(Self).map_err(|_| Wrong::unreadable::<Self>())
+    }
+
+    fn show(&self) -> toml::Value {
+        format!("{}/***", self.0.origin().ascii_serialization()).into()
     }
 }
 

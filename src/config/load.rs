@@ -8,8 +8,8 @@ use std::{
 use serde_json::json;
 
 use super::{
-    Config, Source,
-    check::{self, Check},
+    Config, Source, check,
+    checker::Check,
     problem::{Problem, Problems},
     raw,
     read::{At, Read as _},

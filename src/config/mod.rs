@@ -2,6 +2,8 @@
 
 mod alerts;
 mod check;
+mod checker;
+mod credential;
 mod cron;
 mod forward;
 mod hook;
@@ -223,3 +225,6 @@ impl Config {
         Err(Problems { all: vec![problem] })
     }
 }
+
+#[cfg(test)]
+mod tests;

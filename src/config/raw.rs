@@ -9,7 +9,7 @@ use super::{
     LogFormat, Migrate,
     alerts::{ChannelKind, Tls},
     forward::Order,
-    kinds::{Delicate, FilePath, HookKind, Literal, NumericId, Size, Span},
+    kinds::{Delicate, FilePath, HookKind, Literal, NumericId, PingUrl, Size, Span},
     problem::Problems,
     read::{At, Read, object_schema, table, unknown},
     tree::Node,
@@ -245,7 +245,7 @@ sections! {
         /// How long no delivery at all may come. Not set: for ever.
         silence_after: Span,
         /// Requested after each complete sweep, for a dead man's switch.
-        heartbeat_url: Url,
+        heartbeat_url: PingUrl,
         /// Whom to tell.
         channels: Vec<Channel>,
     }

@@ -87,11 +87,15 @@ pub(super) fn api_base(mut url: Url) -> Result<Url, Wrong> {
     }
 }
 
-/// The URL for people: without user info, its query hidden.
+/// The URL for people: password and query hidden, and over HTTP the user name too, which may be a
+/// token.
 pub(super) fn masked(url: &Url) -> String {
     let mut shown = url.clone();
+    if !shown.username().is_empty() && matches!(shown.scheme(), "http" | "https") {
+        let _ = shown.set_username("***");
+    }
     if shown.password().is_some() {
-        // Refused only where there can be no user info either.
+        // Refused only where there can be no user info at all.
         let _ = shown.set_password(Some("***"));
     }
     if shown.query().is_some() {
@@ -168,7 +172,11 @@ mod tests {
     }
 
     #[test]
-    fn a_shown_url_has_no_password_and_no_query() {
+    fn a_shown_url_has_no_password_no_token_and_no_query() {
+        assert_eq!(
+            masked(&"https://token@h.example/a".parse().unwrap()),
+            "https://***@h.example/a"
+        );
         let url = "postgres://user:hunter2@host/db?password=hunter2".parse().unwrap();
         assert_eq!(masked(&url), "postgres://user:***@host/db?***");
     }

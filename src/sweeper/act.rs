@@ -94,8 +94,8 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Whether anything may be asked now. Nothing is, without having seen the newest attempts, after GitHub set a limit or refused us, and
-    /// nothing while our own store does not take what would arrive.
+    /// Whether anything may be asked now. Nothing is, without having seen the newest attempts, after
+    /// GitHub set a limit or refused us, or while our own store does not take what would arrive.
     fn may_ask(&mut self) -> bool {
         if !self.tally.head_read {
             return false;

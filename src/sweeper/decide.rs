@@ -133,6 +133,14 @@ impl Pass<'_> {
             self.count(&open, &verdict);
             let OpenDelivery { delivery, judged, .. } = open;
             if let Verdict::Due { why, attempt, nth } = verdict {
+                if hidden(&delivery, policy.trust, self.tally.unread) {
+                    self.tally.numbers.due += 1;
+                    self.tally.numbers.deferred += 1;
+                    if !same(judged.as_ref(), &verdict) {
+                        changed.push((delivery.guid, verdict));
+                    }
+                    continue;
+                }
                 let expires_at = delivery.expires_at(policy.window).unwrap_or(self.now);
                 let guid = delivery.guid.clone();
                 found.candidates.push(Candidate { guid, attempt, nth, expires_at });
@@ -150,8 +158,8 @@ impl Pass<'_> {
         let policy = &self.sweeper.settings.hook.policy;
         let Plan { ask, deferred, held_back } = plan(candidates, ramp, policy, self.now);
         let count = |list: &[Candidate]| u32::try_from(list.len()).unwrap_or(u32::MAX);
-        self.tally.numbers.due = count(&ask).saturating_add(count(&deferred));
-        self.tally.numbers.deferred = count(&deferred);
+        self.tally.numbers.due += count(&ask).saturating_add(count(&deferred));
+        self.tally.numbers.deferred += count(&deferred);
         let mut changed = Vec::new();
         let until = ramp.down.as_ref().map_or(self.now, |down| down.next_probe_at);
         for candidate in held_back {
@@ -218,6 +226,17 @@ fn pretend_asked(delivery: &mut Delivery, since: Option<DateTime<Utc>>) {
     if let (Some(since), Some(first)) = (since, delivery.first_attempt_at()) {
         delivery.asked_by_hand |= first >= since;
     }
+}
+
+/// Whether a part of the list that is still unread may hold the success that settles it: nothing is
+/// concluded from what was not read. Our receipts are never unread.
+fn hidden(delivery: &Delivery, trust: Trust, unread: Option<DateTime<Utc>>) -> bool {
+    let listed_success_settles = match trust {
+        Trust::Receipt => false,
+        Trust::Github => true,
+        Trust::Both => delivery.receipt.is_some(),
+    };
+    listed_success_settles && delivery.newest().map(|newest| newest.delivered_at) < unread
 }
 
 fn same(judged: Option<&(String, String)>, verdict: &Verdict) -> bool {

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{Pass, Progress, Trigger, report::Ending};
 use crate::{
-    domain::boundary::{Listing, Occasion, PageSeen, Reach, Rules, Step, Walk, refused, shares},
-    github::{GitHubError, Listed, Page, PageRef},
+    domain::boundary::{Listing, Occasion, PageSeen, Rules, Step, Walk, refused, shares},
+    github::{GitHubError, Listed, Meta, Page, PageRef},
     store::{
         StoreError,
         types::{HookMemory, SavedPage},
@@ -26,8 +26,8 @@ enum End {
 /// What one pass over the list carries along.
 struct Reader {
     listing: Listing,
-    /// What was first attempted before this is adopted by the first pass.
-    adopt_at: DateTime<Utc>,
+    /// The start of this pass on GitHub's clock, where that is known to be behind ours.
+    started_at: DateTime<Utc>,
     /// Links followed in this walk: one that comes back is a loop.
     followed: HashSet<String>,
     /// Pages this pass may still read.
@@ -38,27 +38,25 @@ impl Pass<'_> {
     /// Walks the list as far as the page budget goes, committing every page together with what
     /// is still unread. Whatever ends a walk early, nothing is concluded about the unread part.
     pub(super) async fn gather(&mut self, memory: HookMemory) -> Result<(), StoreError> {
-        let settings = &self.sweeper.settings;
-        let sweep = &settings.sweep;
+        let max_pages = self.sweeper.settings.sweep.max_pages;
         let mut reader = Reader {
             listing: memory.listing,
-            adopt_at: self.now - settings.hook.first_run,
+            started_at: self.now,
             followed: HashSet::new(),
-            left: sweep.max_pages,
+            left: max_pages,
         };
         self.forget(&mut reader.listing);
-        let reach = self.reach(&reader.listing);
-        let walk = Walk::head(&reader.listing, self.now, reach);
         // A hole without a link is read from the head, so the head then needs all pages.
-        let (head, _) = shares(sweep.max_pages, reader.listing.next_gap().is_some());
-        let mut end = self.walk(walk, &mut reader, head).await?;
+        let (head, _) = shares(max_pages, reader.listing.next_gap().is_some());
+        let mut end = self.walk(None, &mut reader, head).await?;
         // The oldest hole first: it is the nearest to the end of the window.
         while end != End::Halt && reader.left > 0 {
             let gap = reader.listing.next_gap();
             let Some(walk) = gap.and_then(|index| Walk::gap(&reader.listing, index)) else { break };
             let share = reader.left;
-            end = self.walk(walk, &mut reader, share).await?;
+            end = self.walk(Some(walk), &mut reader, share).await?;
         }
+        self.tally.unread = reader.listing.gaps.iter().map(|gap| gap.ceiling).max();
         if reader.listing.complete() {
             self.tally.numbers.complete = self.tally.numbers.error.is_none();
         } else {
@@ -67,8 +65,14 @@ impl Pass<'_> {
         Ok(())
     }
 
-    fn reach(&self, listing: &Listing) -> Reach {
+    /// The walk from the head, once its first page has told GitHub's time. Rows carry that, so a
+    /// boundary by a clock of ours that is ahead would lie beyond rows not yet listed.
+    fn head(&self, reader: &mut Reader, meta: &Meta) -> Walk {
         let settings = &self.sweeper.settings;
+        let offset = meta.clock_offset.unwrap_or_default().min(TimeDelta::zero());
+        let horizon = self.now - settings.hook.policy.window;
+        let theirs = self.now.checked_add_signed(offset).unwrap_or(horizon);
+        reader.started_at = theirs.max(horizon);
         let rules = Rules {
             window: settings.hook.policy.window,
             overlap: settings.sweep.overlap,
@@ -80,7 +84,8 @@ impl Pass<'_> {
             (Trigger::Manual, None) => Occasion::Manual,
             (_, Some(since)) => Occasion::Since(since),
         };
-        listing.reach(self.now, &rules, occasion)
+        let reach = reader.listing.reach(reader.started_at, &rules, occasion);
+        Walk::head(&reader.listing, reader.started_at, reach)
     }
 
     /// Holes that GitHub lists no more will never be read; that is said once, aloud.
@@ -96,15 +101,16 @@ impl Pass<'_> {
         }
     }
 
-    /// Reads at most `pages` pages of one walk.
+    /// Reads at most `pages` pages of one walk; `None` is the walk from the head.
     async fn walk(
         &mut self,
-        mut walk: Walk,
+        mut walk: Option<Walk>,
         reader: &mut Reader,
         pages: u32,
     ) -> Result<End, StoreError> {
         reader.followed.clear();
-        let mut next = walk.link().map_or(PageRef::Head, |link| PageRef::Link(link.to_owned()));
+        let link = walk.as_ref().and_then(Walk::link);
+        let mut next = link.map_or(PageRef::Head, |link| PageRef::Link(link.to_owned()));
         for _ in 0..pages.min(reader.left) {
             if self.stopped() {
                 return Ok(End::Halt);
@@ -114,13 +120,7 @@ impl Pass<'_> {
             reader.left -= 1;
             let page = match answer {
                 Ok(page) => page,
-                Err(error @ GitHubError::BadCursor { .. }) if next != PageRef::Head => {
-                    return self.start_over(&walk, reader, &error).await;
-                }
-                Err(error) => {
-                    self.failed(&error).await?;
-                    return Ok(End::Halt);
-                }
+                Err(error) => return self.cut(walk.as_ref(), reader, &error).await,
             };
             match next {
                 PageRef::Head => self.tally.head_read = true,
@@ -128,10 +128,11 @@ impl Pass<'_> {
                     reader.followed.insert(link);
                 }
             }
-            match self.take(page, &mut walk, reader).await? {
+            let walk = walk.get_or_insert_with(|| self.head(reader, &page.meta));
+            match self.take(page, walk, reader).await? {
                 Step::End => return Ok(End::Fine),
                 Step::More(link) if reader.followed.contains(&link) => {
-                    return self.looped(&walk, reader, &link).await;
+                    return self.looped(walk, reader, &link).await;
                 }
                 Step::More(link) => next = PageRef::Link(link),
             }
@@ -169,13 +170,18 @@ impl Pass<'_> {
 }
 
 impl Pass<'_> {
-    /// GitHub refused a link: the hole stays, and is read again from the head.
-    async fn start_over(
+    /// A page could not be read. A hole whose link GitHub refused stays, and is read from the head;
+    /// any other error ends the pass.
+    async fn cut(
         &mut self,
-        walk: &Walk,
+        walk: Option<&Walk>,
         reader: &mut Reader,
         error: &GitHubError,
     ) -> Result<End, StoreError> {
+        let (GitHubError::BadCursor { .. }, Some(walk)) = (error, walk) else {
+            self.failed(error).await?;
+            return Ok(End::Halt);
+        };
         let hook = &self.sweeper.settings.hook.name;
         tracing::warn!(%hook, %error, "a page link is refused; reading again from the head");
         refused(&mut reader.listing, walk);
@@ -198,8 +204,9 @@ impl Pass<'_> {
 
     async fn save_page(&self, reader: &Reader, rows: &[Listed]) -> Result<SavedPage, StoreError> {
         let Self { sweeper, held, now, .. } = self;
-        let Reader { listing, adopt_at, .. } = reader;
-        sweeper.store.save_page(&held.lease, rows, listing, *adopt_at, *now).await
+        let Reader { listing, started_at, .. } = reader;
+        let adopt_at = *started_at - sweeper.settings.hook.first_run;
+        sweeper.store.save_page(&held.lease, rows, listing, adopt_at, *now).await
     }
 }
 

@@ -57,6 +57,8 @@ pub(super) struct Tally {
     pub(super) ending: Ending,
     /// The newest page was read: what we know is not older than this sweep.
     pub(super) head_read: bool,
+    /// Attempts from before this may be unread. `None`: none.
+    pub(super) unread: Option<DateTime<Utc>>,
     /// The newest attempt read in this sweep that GitHub says succeeded.
     pub(super) newest_success: Option<DateTime<Utc>>,
 }
@@ -215,5 +217,80 @@ fn log(id: i64, report: &SweepReport) {
             "deliveries from before this hook was adopted had failed and are not asked for; \
              `redeliverd sweep --since 3d` would repair them"
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{
+        attempt::Attempt,
+        ids::{AttemptId, EventName, Guid, HookName},
+        verdict::{Proof, Wait},
+    };
+
+    /// Failed once, and last judged as said; missing since then where that says so.
+    fn open(judged: Option<(&str, &str)>, missing: bool) -> OpenDelivery {
+        let at = DateTime::UNIX_EPOCH;
+        let attempt = Attempt {
+            id: AttemptId::new(1).unwrap(),
+            delivered_at: at,
+            redelivery: false,
+            status: String::new(),
+            code: Some(502),
+        };
+        OpenDelivery {
+            hook: HookName::new("ci").unwrap(),
+            delivery: Delivery {
+                guid: Guid::new("g").unwrap(),
+                event: EventName::new("push").unwrap(),
+                action: None,
+                installation_id: None,
+                repository_id: None,
+                attempts: vec![attempt],
+                redeliveries: Vec::new(),
+                receipt: None,
+                dismissed: false,
+                asked_by_hand: false,
+            },
+            judged: judged.map(|(verdict, reason)| (verdict.to_owned(), reason.to_owned())),
+            missing_since: missing.then_some(at),
+        }
+    }
+
+    #[test]
+    fn only_what_had_been_missing_counts_as_repaired() {
+        let settled = Verdict::Settled(Proof::Received);
+        assert_eq!(turn(&open(Some(("due", "failed")), true), &settled), Turn::Repaired);
+        assert_eq!(turn(&open(Some(("waiting", "grace")), false), &settled), Turn::None);
+        assert_eq!(turn(&open(None, false), &settled), Turn::None);
+    }
+
+    #[test]
+    fn a_loss_is_counted_once() {
+        let expired = Verdict::Abandoned(Loss::Expired);
+        assert_eq!(turn(&open(Some(("due", "failed")), true), &expired), Turn::Lost);
+        assert_eq!(turn(&open(Some(("abandoned", "exhausted")), true), &expired), Turn::Lost);
+        assert_eq!(turn(&open(Some(("abandoned", "expired")), true), &expired), Turn::None);
+    }
+
+    #[test]
+    fn an_adopted_delivery_counts_unless_an_attempt_succeeded() {
+        let adopted = Verdict::Excused(Excuse::Adopted);
+        assert_eq!(turn(&open(None, false), &adopted), Turn::Adopted);
+        let mut fine = open(None, false);
+        fine.delivery.attempts[0].code = Some(200);
+        assert_eq!(turn(&fine, &adopted), Turn::None);
+        let backoff = Verdict::Waiting { why: Wait::Backoff, until: DateTime::UNIX_EPOCH };
+        assert_eq!(turn(&open(None, false), &backoff), Turn::None);
+    }
+
+    #[test]
+    fn the_first_error_is_told_and_the_worst_ending_counts() {
+        let mut tally = Tally::default();
+        tally.stop(Ending::Unauthorized, "first".to_owned());
+        tally.stop(Ending::Stopped, "second".to_owned());
+        assert_eq!(tally.numbers.error.as_deref(), Some("first"));
+        assert_eq!(tally.ending, Ending::Unauthorized);
     }
 }

@@ -38,7 +38,7 @@ pub struct Secondary {
 /// Which limit refused a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exceeded {
-    Primary { reset: DateTime<Utc> },
+    Primary,
     Secondary { status: u16, retry_after: Option<u32> },
 }
 
@@ -67,7 +67,7 @@ impl Limits {
                 primary.reset = now + TimeDelta::hours(1);
             }
             if primary.remaining == 0 {
-                return Err(Exceeded::Primary { reset: primary.reset });
+                return Err(Exceeded::Primary);
             }
             primary.remaining -= 1;
         }

@@ -270,3 +270,41 @@ async fn a_detail_that_is_not_there_yet_is_tried_again() {
     bench.sweeps(3).await;
     assert_eq!(bench.verdict(&failed[0]).await, "settled/received");
 }
+
+// W1, W21: the success that settles may stand in the part of the list that is not read yet.
+#[tokio::test]
+async fn where_githubs_word_counts_nothing_is_asked_below_an_unread_part() {
+    let mut bench = Bench::with(|hook, sweep| {
+        hook.policy.trust = Trust::Github;
+        sweep.max_pages = 2;
+    })
+    .await;
+    let event = Arc::new(bench.event());
+    let at = start() + minutes(1);
+    bench.world.backfill(bench.hook, [Backfill::new(&event, at, 502).guid("w1")]);
+    let request = Request { dry_run: true, ..Request::new(Trigger::Manual) };
+    bench.request(request).await;
+    let ok = Backfill::new(&event, at + minutes(1), 200).guid("w1").redelivery();
+    bench.world.backfill(bench.hook, [ok]);
+    bench.advance(minutes(20));
+    bench.history(600, 200, start() + minutes(20));
+    let report = bench.sweep().await;
+    assert_eq!((report.complete, report.due, report.requested), (false, 1, 0));
+    bench.sweeps(6).await;
+    assert_eq!(bench.verdict("w1").await, "settled/github_ok");
+    assert_eq!(bench.world.counters().redelivery_posts, 0);
+}
+
+#[tokio::test]
+async fn fetching_comes_after_asking_has_not_helped_twice() {
+    let mut bench = Bench::with(|hook, _| {
+        hook.policy.repair = redeliverd::domain::policy::Repair::RedeliverThenFetch;
+    })
+    .await;
+    let failed = bench.fail(1).await;
+    bench.world.faults(|faults| faults.sender = Sending::FailToConnect);
+    let reports = bench.sweeps(30).await;
+    assert_eq!(reports.iter().map(|r| r.requested).sum::<u32>(), 2);
+    assert_eq!(reports.iter().map(|r| r.fetched).sum::<u32>(), 1);
+    assert_eq!(bench.verdict(&failed[0]).await, "settled/received");
+}

@@ -218,3 +218,18 @@ async fn a_row_that_appears_late_is_found() {
     bench.sweeps(1).await;
     assert_eq!(bench.world.redelivery_posts(&failed[0]), 1);
 }
+
+// Our clock is ten minutes ahead: the boundary must not lie beyond rows that are yet to be listed.
+#[tokio::test]
+async fn a_clock_ahead_of_githubs_skips_no_row() {
+    let mut bench = Bench::unadopted(|_, _| {}).await;
+    bench.world.faults(|faults| faults.clock_skew = -minutes(10));
+    bench.emit(1, redeliverd::sandbox::github::Sending::Deliver).await;
+    bench.sweep().await;
+    bench.advance(minutes(5));
+    let newest = bench.world.now();
+    bench.history(250, 502, newest);
+    let report = bench.sweep().await;
+    assert_eq!((report.new_attempts, report.complete), (250, true));
+    assert_eq!(report.due, 250, "none of them is taken for older than the adoption");
+}

@@ -5,10 +5,9 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{Html, IntoResponse, Response},
 };
-use chrono::{DateTime, Utc};
 use serde_json::json;
 
-use super::super::{faults::Answer, world::World};
+use super::super::{faults::Answer, limits::Primary, world::World};
 
 /// The documentation link of errors that belong to no endpoint.
 pub(super) const DOCS: &str = "https://docs.github.com/rest";
@@ -26,17 +25,13 @@ pub(super) fn error(status: u16, message: &str, docs: &str) -> Response {
     (code, Json(body)).into_response()
 }
 
-/// The answer of an exhausted budget.
-pub(super) fn primary_limit(reset: DateTime<Utc>) -> Response {
-    let mut response = error(
+/// The answer of an exhausted budget; [`finish`] adds the numbers.
+pub(super) fn primary_limit() -> Response {
+    error(
         403,
-        "API rate limit exceeded for this App. (But here's the good news: it resets.)",
+        "API rate limit exceeded for this App.",
         "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api",
-    );
-    set(&mut response, "x-ratelimit-limit", "5000");
-    set(&mut response, "x-ratelimit-remaining", "0");
-    set(&mut response, "x-ratelimit-reset", &reset.timestamp().to_string());
-    response
+    )
 }
 
 /// The answer of a secondary limit.
@@ -56,7 +51,11 @@ pub(super) fn secondary_limit(status: u16, retry_after: Option<u32>) -> Response
 pub(super) fn canned(answer: &Answer) -> Response {
     match answer {
         Answer::Status(status) => error(*status, message_for(*status), DOCS),
-        Answer::PrimaryLimit { reset } => primary_limit(*reset),
+        Answer::PrimaryLimit { reset } => {
+            let mut response = primary_limit();
+            budget(&mut response, &Primary::new(5000, 0, *reset));
+            response
+        }
         Answer::SecondaryLimit { status, retry_after } => secondary_limit(*status, *retry_after),
         Answer::WebPage => Html("<!doctype html><title>Welcome</title>").into_response(),
         Answer::Drop => {
@@ -89,11 +88,15 @@ pub(in super::super) fn finish(world: &World, mut response: Response) -> Respons
     set(&mut response, "server", "github.com");
     let told = response.headers().contains_key("x-ratelimit-limit");
     if let Some(primary) = primary.filter(|_| !told) {
-        set(&mut response, "x-ratelimit-limit", &primary.limit.to_string());
-        set(&mut response, "x-ratelimit-remaining", &primary.remaining.to_string());
-        set(&mut response, "x-ratelimit-reset", &primary.reset.timestamp().to_string());
+        budget(&mut response, &primary);
     }
     response
+}
+
+fn budget(response: &mut Response, primary: &Primary) {
+    set(response, "x-ratelimit-limit", &primary.limit.to_string());
+    set(response, "x-ratelimit-remaining", &primary.remaining.to_string());
+    set(response, "x-ratelimit-reset", &primary.reset.timestamp().to_string());
 }
 
 /// Sets one header; a value that no header can hold is left out.

@@ -79,7 +79,7 @@ impl FromRequestParts<Api> for Caller {
         state.limits.charge(points, now).map_err(|exceeded| {
             state.counters.limited += 1;
             match exceeded {
-                Exceeded::Primary { reset } => answer::primary_limit(reset),
+                Exceeded::Primary => answer::primary_limit(),
                 Exceeded::Secondary { status, retry_after } => {
                     answer::secondary_limit(status, retry_after)
                 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     super::{AppKey, Primary, Secondary},
-    Stage, at, minutes, sign,
+    Stage, at, key, minutes, sign,
 };
 
 async fn refusal(response: Response) -> (u16, String) {
@@ -18,7 +18,7 @@ async fn refusal(response: Response) -> (u16, String) {
 }
 
 async fn try_claims(stage: &Stage, claims: &Value) -> (u16, String) {
-    let token = stage.jwt(claims);
+    let token = sign(&key(), claims);
     refusal(stage.call(Method::GET, "/app", &token).await.unwrap()).await
 }
 
@@ -27,7 +27,7 @@ async fn app_id_and_client_id_are_both_issuers() {
     let stage = Stage::new().await;
     let now = stage.world.now().timestamp();
     for issuer in [json!("4242"), json!(4242), json!("Iv23li4242")] {
-        let token = stage.jwt(&json!({ "iat": now, "exp": now + 600, "iss": issuer }));
+        let token = sign(&key(), &json!({ "iat": now, "exp": now + 600, "iss": issuer }));
         assert_eq!(stage.call(Method::GET, "/app", &token).await.unwrap().status(), 200);
     }
 }
@@ -55,7 +55,7 @@ async fn a_skewed_github_judges_by_its_own_clock_and_tells_it() {
     let stage = Stage::new().await;
     stage.world.faults(|f| f.clock_skew = TimeDelta::seconds(-90));
     let local = at("2026-11-02T10:00:00Z").timestamp();
-    let token = stage.jwt(&json!({ "iat": local - 60, "exp": local + 540, "iss": "4242" }));
+    let token = sign(&key(), &json!({ "iat": local - 60, "exp": local + 540, "iss": "4242" }));
     let answer = stage.call(Method::GET, "/app", &token).await.unwrap();
     assert_eq!(answer.headers()["date"], "Mon, 02 Nov 2026 09:58:30 GMT");
     assert_eq!(answer.status(), 401);
@@ -132,7 +132,7 @@ async fn a_patch_of_the_hook_changes_only_what_it_names() {
 #[test]
 fn a_key_can_be_read_back_from_its_own_pem() {
     use secrecy::ExposeSecret;
-    let text = super::key().private_pem().expose_secret().to_owned();
+    let text = key().private_pem().expose_secret().to_owned();
     let again = AppKey::from_pem(&text.replace('\n', "\r\n")).unwrap();
     assert_eq!(format!("{again:?}"), "AppKey");
     assert!(

@@ -14,7 +14,7 @@ async fn the_next_list_calls_can_be_answered_with_anything() {
     let stage = Stage::new().await;
     let limit = Answer::SecondaryLimit { status: 403, retry_after: Some(60) };
     stage.world.faults(|f| {
-        f.api.list_next.extend([Answer::Status(502), limit, Answer::WebPage, Answer::Drop])
+        f.api.list_next.extend([Answer::Status(502), limit, Answer::WebPage, Answer::Drop]);
     });
     assert_eq!(stage.get("/app/hook/deliveries").await.status(), 502);
     let limited = stage.get("/app/hook/deliveries").await;

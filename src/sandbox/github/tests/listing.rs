@@ -11,7 +11,7 @@ fn ids(rows: &[Value]) -> Vec<i64> {
     rows.iter().map(|row| row["id"].as_i64().unwrap()).collect()
 }
 
-async fn fill(stage: &Stage, count: i64, code: u16) -> Vec<i64> {
+fn fill(stage: &Stage, count: i64, code: u16) -> Vec<i64> {
     let event = Arc::new(event("push"));
     let newest = at("2026-11-02T09:59:00Z");
     let rows = (0..count).map(|n| Backfill::new(&event, newest - TimeDelta::seconds(n), code));
@@ -21,7 +21,7 @@ async fn fill(stage: &Stage, count: i64, code: u16) -> Vec<i64> {
 #[tokio::test]
 async fn a_hundred_and_one_rows_are_two_pages_newest_first() {
     let stage = Stage::new().await;
-    let known = fill(&stage, 101, 200).await;
+    let known = fill(&stage, 101, 200);
     let head = stage.get("/app/hook/deliveries?per_page=100").await;
     let link = next(&head).expect("a next page");
     assert!(link.starts_with(&format!(
@@ -41,7 +41,7 @@ async fn a_hundred_and_one_rows_are_two_pages_newest_first() {
 #[tokio::test]
 async fn rows_that_come_in_while_paging_neither_shift_nor_hide_others() {
     let stage = Stage::new().await;
-    let known: BTreeSet<i64> = fill(&stage, 250, 200).await.into_iter().collect();
+    let known: BTreeSet<i64> = fill(&stage, 250, 200).into_iter().collect();
     let mut seen = Vec::new();
     let mut url = Some("/app/hook/deliveries?per_page=100".to_owned());
     while let Some(page) = url {
@@ -57,7 +57,7 @@ async fn rows_that_come_in_while_paging_neither_shift_nor_hide_others() {
 #[tokio::test]
 async fn the_page_size_is_thirty_unless_asked_and_never_above_a_hundred() {
     let stage = Stage::new().await;
-    fill(&stage, 120, 200).await;
+    fill(&stage, 120, 200);
     assert_eq!(stage.rows("/app/hook/deliveries").await.len(), 30);
     assert_eq!(stage.rows("/app/hook/deliveries?per_page=500").await.len(), 100);
     assert_eq!(stage.rows("/app/hook/deliveries?per_page=0").await.len(), 30);
@@ -67,7 +67,7 @@ async fn the_page_size_is_thirty_unless_asked_and_never_above_a_hundred() {
 async fn the_failure_filter_leaves_redirects_and_unknown_codes_out() {
     let stage = Stage::new().await;
     for code in [200, 302, 404, 503] {
-        fill(&stage, 1, code).await;
+        fill(&stage, 1, code);
     }
     let unknown = Backfill {
         code: None,
@@ -90,7 +90,7 @@ async fn the_failure_filter_leaves_redirects_and_unknown_codes_out() {
 #[tokio::test]
 async fn rows_leave_list_and_detail_after_three_days() {
     let stage = Stage::new().await;
-    let id = *fill(&stage, 1, 503).await.first().unwrap();
+    let id = *fill(&stage, 1, 503).first().unwrap();
     stage.clock.advance(TimeDelta::days(3) - minutes(2));
     assert_eq!(stage.rows("/app/hook/deliveries").await.len(), 1);
     stage.clock.advance(minutes(2));
@@ -126,7 +126,7 @@ async fn ids_carry_the_second_of_the_attempt_and_grow_while_the_clock_stands() {
 #[tokio::test]
 async fn a_hundred_thousand_rows_of_history_can_be_walked_to_the_end() {
     let stage = Stage::new().await;
-    fill(&stage, 100_000, 200).await;
+    fill(&stage, 100_000, 200);
     let mut pages = 0;
     let mut url =
         Some("/app/hook/deliveries?per_page=100&cursor=v1_9000000000000000000".to_owned());
