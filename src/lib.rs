@@ -15,6 +15,7 @@ pub mod github;
 pub mod lifecycle;
 pub mod receiver;
 pub mod report;
+pub mod retention;
 pub mod sandbox;
 pub mod schedule;
 pub mod store;

@@ -67,7 +67,7 @@ CREATE TABLE tombstones (
     PRIMARY KEY (hook, guid)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX tombstones_pruned ON tombstones (pruned_at);
+CREATE INDEX tombstones_pruned ON tombstones (hook, pruned_at);
 
 -- What retention looks for, oldest first.
 CREATE INDEX receipts_payloads ON receipts (hook, received_at) WHERE body IS NOT NULL;

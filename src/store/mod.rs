@@ -6,6 +6,7 @@
 
 mod attempts;
 mod backend;
+mod backup;
 mod deliveries;
 mod dialect;
 mod error;
@@ -17,6 +18,7 @@ mod limits;
 mod list;
 mod migrate;
 mod pack;
+mod prune;
 mod receipts;
 mod redeliveries;
 mod rows;
@@ -34,7 +36,7 @@ use self::{
     backend::{Backend, in_write},
     writer::Writer,
 };
-pub use self::{error::StoreError, migrate::MIGRATORS};
+pub use self::{backup::BackupError, error::StoreError, migrate::MIGRATORS};
 use crate::config::Database;
 
 type Result<T, E = StoreError> = std::result::Result<T, E>;

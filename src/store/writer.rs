@@ -211,7 +211,8 @@ async fn commit(backend: &Backend, rows: &[Packed]) -> Result<Vec<Recorded>> {
                 .bind(row.digest.as_slice())
                 .fetch_optional(&mut *tx)
                 .await?;
-            let (kept, seq, wanted) = kept.ok_or_else(|| inconsistent("receipts", "a known row is gone"))?;
+            let (kept, seq, wanted) =
+                kept.ok_or_else(|| inconsistent("receipts", "a known row is gone"))?;
             if let Some(slot) = recorded.get_mut(*at) {
                 *slot = if kept == row.digest { Recorded::Again } else { Recorded::Conflict };
             }

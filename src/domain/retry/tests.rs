@@ -7,16 +7,13 @@ fn now() -> DateTime<Utc> {
 }
 
 fn policy() -> RetryPolicy {
-    RetryPolicy {
-        max_attempts: 4,
-        backoff: vec![Duration::from_secs(10), Duration::from_secs(60)],
-    }
+    RetryPolicy { max_attempts: 4, backoff: vec![Duration::from_secs(10), Duration::from_mins(1)] }
 }
 
 fn wait_after(attempt: u32, jitter: f64) -> i64 {
     match next(&policy(), HandoverResult::Failed, attempt, None, jitter, now()) {
         Next::Again { due_at } => (due_at - now()).num_milliseconds(),
-        other => panic!("{other:?}"),
+        other @ (Next::Done | Next::Dead) => panic!("{other:?}"),
     }
 }
 

@@ -10,6 +10,6 @@ mod history;
 mod operate;
 mod read;
 mod turn;
-pub mod types;
+pub(super) mod types;
 
 pub(super) use self::enqueue::{BURIED, ENTER, ENTERED, Entry, REPEATED, enqueue};

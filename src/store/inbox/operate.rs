@@ -8,11 +8,7 @@ use crate::{
         ids::{Guid, HookName},
         retry::HandoverState,
     },
-    store::{
-        Result, Store,
-        backend::in_write,
-        rows::word,
-    },
+    store::{Result, Store, backend::in_write, rows::word},
 };
 
 const RECEIPT: &str = "SELECT seq, repository_id, \

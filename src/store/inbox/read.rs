@@ -93,23 +93,24 @@ impl Store {
         let Some(key) = key else { return Ok(None) };
         let (hook, guid) = (rows::hook("receipts", &key.hook)?, rows::guid("receipts", &key.guid)?);
         let Some(mut receipt) = self.receipt(&hook, &guid).await? else { return Ok(None) };
-        let (first_attempt_at, newest_handed_at): (Option<DateTime<Utc>>, _) = on!(self.backend(), |db| (
-            sqlx::query_scalar(FIRST_ATTEMPT)
-                .bind(hook.as_str())
-                .bind(guid.as_str())
-                .fetch_optional(db)
-                .await?,
-            match key.repository_id {
-                Some(repository) => {
-                    sqlx::query_scalar(NEWEST_HANDED)
-                        .bind(hook.as_str())
-                        .bind(repository)
-                        .fetch_optional(db)
-                        .await?
-                }
-                None => None,
-            },
-        ));
+        let (first_attempt_at, newest_handed_at): (Option<DateTime<Utc>>, _) =
+            on!(self.backend(), |db| (
+                sqlx::query_scalar(FIRST_ATTEMPT)
+                    .bind(hook.as_str())
+                    .bind(guid.as_str())
+                    .fetch_optional(db)
+                    .await?,
+                match key.repository_id {
+                    Some(repository) => {
+                        sqlx::query_scalar(NEWEST_HANDED)
+                            .bind(hook.as_str())
+                            .bind(repository)
+                            .fetch_optional(db)
+                            .await?
+                    }
+                    None => None,
+                },
+            ));
         if first_attempt_at.is_some() {
             // Only the list tells whether it was sent again.
             let listed = self.delivery(&hook, &guid).await?;
@@ -117,12 +118,7 @@ impl Store {
                 receipt.arrival.via = known.via;
             }
         }
-        Ok(Some(Sendable {
-            receipt,
-            first_attempt_at,
-            newest_handed_at,
-            replayed: key.replayed,
-        }))
+        Ok(Some(Sendable { receipt, first_attempt_at, newest_handed_at, replayed: key.replayed }))
     }
 
     /// Where one event stands. `None`: it never arrived, or was never meant for the application.

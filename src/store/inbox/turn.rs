@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use sqlx::QueryBuilder;
 
 use super::{
-    claim::{POSTGRES, SQLITE},
+    claim::{POSTGRES, SQLITE, Texts},
     history,
     types::{Claim, Claimed, Conclusion, Turn},
 };
@@ -73,6 +73,158 @@ struct Expired {
     state: String,
 }
 
+/// Whose share of a claim's limit a statement may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Share {
+    /// What is set aside for events that failed before.
+    Retries,
+    /// All that is left.
+    Rest,
+}
+
+/// One claiming statement: its text, its share, and whether it hops from key to key.
+type Step = (&'static str, Share, bool);
+
+/// First what failed before, up to its share; then fresh events; then what failed before again, where
+/// fresh ones left room.
+fn steps(texts: &Texts, claim: &Claim) -> Vec<Step> {
+    let (retry, fresh) = if claim.ordered {
+        (texts.retry_ordered, texts.fresh_ordered)
+    } else {
+        (texts.retry, texts.fresh)
+    };
+    let mut steps = vec![(retry, Share::Retries, false), (fresh, Share::Rest, claim.ordered)];
+    if claim.ordered && claim.cursor != 0 {
+        // From the first key again, where those after the cursor left room.
+        steps.push((fresh, Share::Rest, true));
+    }
+    steps.push((retry, Share::Rest, false));
+    steps
+}
+
+/// Ends claims as their conclusions say, within the transaction `tx`.
+macro_rules! conclude {
+    ($tx:ident, $hook:expr, $owner:expr, $conclusions:expr, $held:ident) => {{
+        let mut processed = 0_i64;
+        for batch in batches($conclusions, ROWS) {
+            let mut query = QueryBuilder::new(CONCLUDE);
+            query.push_values(batch, |mut values, it| {
+                let (state, due_at) = after(it);
+                values
+                    .push_bind(it.claimed.seq)
+                    .push_bind(it.claimed.token)
+                    .push_bind(state.as_str())
+                    .push_bind(due_at)
+                    .push_bind(error_of(it))
+                    .push_bind(it.finished_at);
+            });
+            query.push(CONCLUDED);
+            let rows: Vec<(i64, String)> = query.build_query_as().fetch_all(&mut *$tx).await?;
+            for (seq, state) in rows {
+                $held.insert(seq);
+                processed += i64::from(state == HandoverState::Processed.as_str());
+            }
+        }
+        for batch in batches($conclusions, ROWS) {
+            let mut query = QueryBuilder::new(history::INSERT);
+            query.push_values(batch, |mut values, it| {
+                values
+                    .push_bind(it.claimed.seq)
+                    .push_bind(i64::from(it.claimed.nth))
+                    .push_bind(it.claimed.token)
+                    .push_bind($owner)
+                    .push_bind(Some(it.started_at))
+                    .push_bind(it.finished_at)
+                    .push_bind(it.result.as_str())
+                    .push_bind(it.status_code.map(i64::from))
+                    .push_bind(it.detail.as_deref().map(text))
+                    .push_bind(!$held.contains(&it.claimed.seq));
+            });
+            query.build().execute(&mut *$tx).await?;
+        }
+        if processed > 0 {
+            sqlx::query(TALLY).bind($hook.as_str()).bind(processed).execute(&mut *$tx).await?;
+        }
+        for batch in batches(&marks($conclusions), ROWS) {
+            let mut query = QueryBuilder::new(MARK);
+            query.push_values(batch, |mut values, (repository, at)| {
+                values.push_bind($hook.as_str()).push_bind(*repository).push_bind(*at);
+            });
+            query.push(MARKED);
+            query.build().execute(&mut *$tx).await?;
+        }
+    }};
+}
+
+/// Ends claims whose lease is over, within the transaction `tx`.
+macro_rules! expire {
+    ($tx:ident, $hook:expr, $texts:ident, $claim:ident, $now:ident) => {{
+        let expired: Vec<Expired> = sqlx::query_as($texts.expire)
+            .bind($hook.as_str())
+            .bind($claim.expired_before)
+            .bind(i64::from($claim.max_attempts))
+            .bind($now)
+            .fetch_all(&mut *$tx)
+            .await?;
+        for batch in batches(&expired, ROWS) {
+            let mut query = QueryBuilder::new(history::INSERT);
+            query.push_values(batch, |mut values, it| {
+                values
+                    .push_bind(it.seq)
+                    .push_bind(it.sends)
+                    .push_bind(it.token)
+                    .push_bind(it.owner.as_deref())
+                    .push_bind(None::<DateTime<Utc>>)
+                    .push_bind($now)
+                    .push_bind(HandoverResult::Expired.as_str())
+                    .push_bind(None::<i64>)
+                    .push_bind(None::<String>)
+                    .push_bind(false);
+            });
+            query.build().execute(&mut *$tx).await?;
+        }
+        expired
+    }};
+}
+
+/// Claims events, within the transaction `tx`.
+macro_rules! take {
+    ($tx:ident, $hook:expr, $owner:expr, $texts:ident, $claim:ident, $now:ident, $cursor:ident) => {{
+        let mut taken: Vec<ClaimedRow> = Vec::new();
+        let mut hopped = false;
+        for (sql, share, hops) in steps($texts, $claim) {
+            let free = usize::try_from($claim.limit).unwrap_or(0).saturating_sub(taken.len());
+            let share = match share {
+                Share::Retries => usize::try_from($claim.retries).unwrap_or(0).min(free),
+                Share::Rest => free,
+            };
+            if share == 0 {
+                continue;
+            }
+            if hops && hopped {
+                $cursor = 0;
+            }
+            let mut query = sqlx::query_as::<_, ClaimedRow>(sql)
+                .bind($hook.as_str())
+                .bind(i64::try_from(share).unwrap_or(i64::MAX))
+                .bind($owner)
+                .bind($claim.lease_until)
+                .bind($now);
+            if hops {
+                query = query.bind($cursor);
+            }
+            let rows = query.fetch_all(&mut *$tx).await?;
+            if hops {
+                hopped = true;
+                let last = rows.iter().filter_map(|row| row.order_key).max();
+                $cursor = last.filter(|_| rows.len() == share).unwrap_or(0);
+            }
+            taken.extend(rows);
+        }
+        taken
+    }};
+}
+
 impl Store {
     /// Writes a worker's conclusions and claims its next events, all in one commit. A conclusion
     /// whose claim was taken over changes nothing and is recorded as late.
@@ -89,135 +241,27 @@ impl Store {
             Backend::Postgres(_) => &POSTGRES,
         };
         // In the order of the key, so that two clients never wait for each other in a circle.
-        let mut conclusions: Vec<&Conclusion> = conclusions.iter().collect();
-        conclusions.sort_by_key(|conclusion| conclusion.claimed.seq);
-        let (mut taken, mut expired, mut processed) = (Vec::new(), Vec::new(), 0_i64);
+        let mut sorted: Vec<&Conclusion> = conclusions.iter().collect();
+        sorted.sort_by_key(|conclusion| conclusion.claimed.seq);
         let mut held: HashSet<i64> = HashSet::new();
         let mut cursor = claim.map_or(0, |claim| claim.cursor);
-        in_write!(self.backend(), |tx| {
-            for batch in batches(&conclusions, ROWS) {
-                let mut query = QueryBuilder::new(CONCLUDE);
-                query.push_values(batch, |mut values, it| {
-                    let (state, due_at) = after(it);
-                    values
-                        .push_bind(it.claimed.seq)
-                        .push_bind(it.claimed.token)
-                        .push_bind(state.as_str())
-                        .push_bind(due_at)
-                        .push_bind(error_of(it))
-                        .push_bind(it.finished_at);
-                });
-                query.push(CONCLUDED);
-                let rows: Vec<(i64, String)> =
-                    query.build_query_as().fetch_all(&mut *tx).await?;
-                for (seq, state) in rows {
-                    held.insert(seq);
-                    processed += i64::from(state == HandoverState::Processed.as_str());
+        let (expired, taken) = in_write!(self.backend(), |tx| {
+            conclude!(tx, hook, owner, &sorted, held);
+            match claim {
+                Some(claim) => {
+                    let expired = expire!(tx, hook, texts, claim, now);
+                    (expired, take!(tx, hook, owner, texts, claim, now, cursor))
                 }
-            }
-            for batch in batches(&conclusions, ROWS) {
-                let mut query = QueryBuilder::new(history::INSERT);
-                query.push_values(batch, |mut values, it| {
-                    values
-                        .push_bind(it.claimed.seq)
-                        .push_bind(i64::from(it.claimed.nth))
-                        .push_bind(it.claimed.token)
-                        .push_bind(owner)
-                        .push_bind(Some(it.started_at))
-                        .push_bind(it.finished_at)
-                        .push_bind(it.result.as_str())
-                        .push_bind(it.status_code.map(i64::from))
-                        .push_bind(it.detail.as_deref().map(text))
-                        .push_bind(!held.contains(&it.claimed.seq));
-                });
-                query.build().execute(&mut *tx).await?;
-            }
-            if processed > 0 {
-                sqlx::query(TALLY).bind(hook.as_str()).bind(processed).execute(&mut *tx).await?;
-            }
-            let marks = marks(&conclusions);
-            for batch in batches(&marks, ROWS) {
-                let mut query = QueryBuilder::new(MARK);
-                query.push_values(batch, |mut values, (repository, at)| {
-                    values.push_bind(hook.as_str()).push_bind(*repository).push_bind(*at);
-                });
-                query.push(MARKED);
-                query.build().execute(&mut *tx).await?;
-            }
-            if let Some(claim) = claim {
-                expired = sqlx::query_as::<_, Expired>(texts.expire)
-                    .bind(hook.as_str())
-                    .bind(claim.expired_before)
-                    .bind(i64::from(claim.max_attempts))
-                    .bind(now)
-                    .fetch_all(&mut *tx)
-                    .await?;
-                for batch in batches(&expired, ROWS) {
-                    let mut query = QueryBuilder::new(history::INSERT);
-                    query.push_values(batch, |mut values, it| {
-                        values
-                            .push_bind(it.seq)
-                            .push_bind(it.sends)
-                            .push_bind(it.token)
-                            .push_bind(it.owner.as_deref())
-                            .push_bind(None::<DateTime<Utc>>)
-                            .push_bind(now)
-                            .push_bind(HandoverResult::Expired.as_str())
-                            .push_bind(None::<i64>)
-                            .push_bind(None::<String>)
-                            .push_bind(false);
-                    });
-                    query.build().execute(&mut *tx).await?;
-                }
-                // What failed before, then fresh ones, then the rest of what failed before.
-                let plain = [(texts.retry, false), (texts.fresh, false), (texts.retry, true)];
-                let ordered = [
-                    (texts.retry_ordered, false),
-                    (texts.fresh_ordered, false),
-                    (texts.fresh_ordered, true),
-                    (texts.retry_ordered, true),
-                ];
-                let steps = if claim.ordered { ordered.as_slice() } else { plain.as_slice() };
-                for (sql, rest) in steps {
-                    let is_retry = *sql == texts.retry || *sql == texts.retry_ordered;
-                    let share = if is_retry && !rest { claim.retries } else { claim.limit };
-                    let free = i64::from(claim.limit) - taken.len() as i64;
-                    let most = i64::from(share).min(free);
-                    if most <= 0 || (!is_retry && *rest && cursor == 0) {
-                        continue;
-                    }
-                    if *rest {
-                        cursor = 0;
-                    }
-                    let mut query = sqlx::query_as::<_, ClaimedRow>(*sql)
-                        .bind(hook.as_str())
-                        .bind(most)
-                        .bind(owner)
-                        .bind(claim.lease_until)
-                        .bind(now);
-                    if *sql == texts.fresh_ordered {
-                        query = query.bind(cursor);
-                    }
-                    let rows = query.fetch_all(&mut *tx).await?;
-                    if *sql == texts.fresh_ordered {
-                        let full = rows.len() as i64 == most;
-                        let last = rows.iter().filter_map(|row| row.order_key).max();
-                        cursor = last.filter(|_| full).unwrap_or(cursor);
-                    }
-                    taken.extend(rows);
-                }
+                None => (Vec::new(), Vec::new()),
             }
         });
         let dead = expired.iter().filter(|it| it.state == HandoverState::Dead.as_str()).count();
         let mut claimed = taken.iter().map(claimed).collect::<Result<Vec<_>>>()?;
         claimed.sort_by_key(|claimed| claimed.seq);
+        let late = sorted.iter().map(|it| it.claimed.seq).filter(|seq| !held.contains(seq));
         Ok(Turn {
             claimed,
-            refused: conclusions
-                .iter()
-                .map(|it| it.claimed.seq)
-                .filter(|seq| !held.contains(seq))
-                .collect(),
+            refused: late.collect(),
             expired: u32::try_from(expired.len() - dead).unwrap_or(u32::MAX),
             expired_dead: u32::try_from(dead).unwrap_or(u32::MAX),
             cursor,
