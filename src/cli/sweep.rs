@@ -115,6 +115,7 @@ fn stop_on_interrupt(cancel: CancellationToken) {
 fn exit_of(report: &SweepReport) -> Exit {
     match report.ending {
         Ending::Unauthorized => Exit::Refused,
+        Ending::Misconfigured => Exit::Usage,
         Ending::Failed | Ending::RateLimited | Ending::Stopped => Exit::Failed,
         Ending::Partial => Exit::Missing,
         Ending::Complete if report.missing > 0 => Exit::Missing,

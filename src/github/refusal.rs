@@ -34,7 +34,9 @@ impl Parties {
             return GitHubError::RateLimited { until, message };
         }
         let status = answer.status.as_u16();
-        if matches!(answer.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+        // An App that was deleted, or never was on this server: 404, although it is about who asks.
+        let nobody = status == 404 && message.eq_ignore_ascii_case("integration not found");
+        if nobody || matches!(answer.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
             let hint = self.credential_hint(answer, &message);
             return GitHubError::Unauthorized { status, message, hint };
         }
@@ -101,6 +103,8 @@ impl Parties {
                 "the private key does not belong to app {}, or api_url {} names another server",
                 self.issuer, self.api
             )
+        } else if answer.status == StatusCode::NOT_FOUND {
+            format!("there is no app {} at {}; was it deleted?", self.issuer, self.api)
         } else if answer.status == StatusCode::FORBIDDEN {
             format!("app {} may not read or redeliver its deliveries at {}", self.issuer, self.api)
         } else {

@@ -101,7 +101,10 @@ impl Pass<'_> {
             return false;
         }
         match self.tally.ending {
-            Ending::RateLimited | Ending::Unauthorized | Ending::Stopped => return false,
+            Ending::RateLimited
+            | Ending::Misconfigured
+            | Ending::Unauthorized
+            | Ending::Stopped => return false,
             Ending::Complete | Ending::Partial | Ending::Failed => {}
         }
         if self.stopped() {

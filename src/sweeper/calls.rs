@@ -103,9 +103,9 @@ pub(super) fn ending(error: &GitHubError) -> Ending {
     match error {
         GitHubError::RateLimited { .. } => Ending::RateLimited,
         GitHubError::Unauthorized { .. } => Ending::Unauthorized,
+        GitHubError::Refused { .. } => Ending::Misconfigured,
         GitHubError::Gone { .. }
         | GitHubError::BadCursor { .. }
-        | GitHubError::Refused { .. }
         | GitHubError::Ambiguous { .. }
         | GitHubError::Unavailable { .. }
         | GitHubError::ForeignLink { .. } => Ending::Failed,

@@ -25,6 +25,8 @@ pub enum Ending {
     RateLimited,
     /// The list or the store failed.
     Failed,
+    /// What answered is not the API, or has no such App: `api_url` is wrong.
+    Misconfigured,
     /// GitHub refused the credential.
     Unauthorized,
 }
@@ -39,6 +41,7 @@ impl Ending {
             Self::Stopped => "stopped",
             Self::RateLimited => "rate_limited",
             Self::Failed => "failed",
+            Self::Misconfigured => "misconfigured",
             Self::Unauthorized => "unauthorized",
         }
     }

@@ -219,6 +219,7 @@ fn every_file_says_what_it_owns_and_stays_short() {
         let text = fs::read_to_string(&path).expect("readable");
         let name = path.strip_prefix(&root).expect("below src").display().to_string();
         assert!(is_test(&name) || text.starts_with("//! "), "{name} opens without a sentence");
-        assert!(text.lines().count() <= 400, "{name} is over 400 lines");
+        // A table of cases may be long; code may not.
+        assert!(is_test(&name) || text.lines().count() <= 400, "{name} is over 400 lines");
     }
 }

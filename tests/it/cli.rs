@@ -82,7 +82,7 @@ async fn a_base_url_with_a_typo_is_one_clear_line() {
     let rig = Rig::new("").await;
     rig.edit_config(&rig.github.base_url, &format!("{}/ap/v3", rig.github.base_url));
     let run = rig.run(&["sweep"]).await;
-    assert_eq!(run.code, 1, "{run:?}");
+    assert_eq!(run.code, 2, "{run:?}");
     assert!(run.stdout.contains("api_url") || run.stderr.contains("api_url"), "{run:?}");
 }
 

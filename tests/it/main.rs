@@ -3,5 +3,6 @@
 mod architecture;
 mod cli;
 mod daemon;
+mod examples;
 mod support;
 mod sweep;

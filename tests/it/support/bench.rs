@@ -93,7 +93,6 @@ pub fn app_hook(api: &str) -> (config::Hook, config::Sweep) {
         path: "/webhook".to_owned(),
         secrets: vec![SECRET.into()],
         allow_sha1: false,
-        forward: None,
         first_run: TimeDelta::zero(),
         forward: None,
         policy,
