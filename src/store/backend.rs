@@ -105,6 +105,14 @@ impl Backend {
         }
     }
 
+    /// Whether there is something to connect to: `false` for a SQLite file that was never created.
+    pub(super) fn exists(settings: &Database) -> bool {
+        let url = settings.url.expose_secret();
+        !url.starts_with("sqlite:")
+            || SqliteConnectOptions::from_str(url)
+                .map_or(true, |options| options.get_filename().exists())
+    }
+
     /// Bytes of SQLite's write-ahead log, which the database itself does not count.
     pub(super) fn wal_bytes(&self) -> u64 {
         match self {

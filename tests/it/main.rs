@@ -4,5 +4,7 @@ mod architecture;
 mod cli;
 mod daemon;
 mod examples;
+mod migrations;
+mod store;
 mod support;
 mod sweep;
