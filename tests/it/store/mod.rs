@@ -2,6 +2,7 @@
 
 mod deliveries;
 mod hooks;
+mod inbox;
 mod lease;
 mod pages;
 mod parallel;

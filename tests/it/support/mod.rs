@@ -1,10 +1,9 @@
-//! What the tests share: databases of their own, a bench with a simulated GitHub, a receiver, a store
-//! and a sweeper, and the program that ships.
+//! What the tests share: databases, a bench with a simulated GitHub, and the shipped program.
 
-pub(crate) mod backends;
+pub mod backends;
 mod bench;
 pub mod daemon;
-pub(crate) mod postgres;
+pub mod postgres;
 mod receiver;
 
 pub use self::bench::{Bench, PERIOD, app_hook, memory_of, minutes, start};
