@@ -55,10 +55,10 @@ macro_rules! fresh_ordered {
              SELECT (SELECT MIN(order_key) FROM inbox WHERE hook = $1 \
              AND state IN ('waiting', 'processing') AND order_key > keys.k), n + 1 \
              FROM keys WHERE k IS NOT NULL AND n < 256), \
-             heads AS (SELECT (SELECT seq FROM inbox WHERE hook = $1 AND order_key = keys.k \
+             heads AS MATERIALIZED (SELECT (SELECT seq FROM inbox WHERE hook = $1 AND order_key = keys.k \
              AND state IN ('waiting', 'processing') AND state = 'waiting' AND attempts = 0 \
              ORDER BY seq LIMIT 1) AS head FROM keys WHERE k IS NOT NULL), \
-             loose AS (SELECT seq AS head FROM inbox WHERE hook = $1 AND order_key IS NULL \
+             loose AS MATERIALIZED (SELECT seq AS head FROM inbox WHERE hook = $1 AND order_key IS NULL \
              AND state IN ('waiting', 'processing') AND state = 'waiting' AND attempts = 0 \
              ORDER BY seq LIMIT $2), \
              picked AS MATERIALIZED (SELECT i.seq FROM inbox i WHERE i.seq IN \
