@@ -4,6 +4,7 @@ mod architecture;
 mod cli;
 mod daemon;
 mod examples;
+mod inbox;
 mod migrations;
 mod store;
 mod support;
