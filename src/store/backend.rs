@@ -200,12 +200,12 @@ fn create_private(file: &std::path::Path) -> std::io::Result<()> {
 }
 
 fn reason(error: &sqlx::Error) -> String {
-    match error {
-        sqlx::Error::Database(database) => database.message().to_owned(),
-        sqlx::Error::PoolTimedOut => {
-            format!("no connection within {} s; is the server running?", PATIENCE.as_secs())
-        }
-        other => other.to_string(),
+    if let sqlx::Error::Database(database) = error {
+        database.message().to_owned()
+    } else if let sqlx::Error::PoolTimedOut = error {
+        format!("no connection within {} s; is the server running?", PATIENCE.as_secs())
+    } else {
+        error.to_string()
     }
 }
 

@@ -120,20 +120,21 @@ async fn apply(backend: &Backend) -> Result<usize> {
 }
 
 fn failed(error: MigrateError) -> StoreError {
-    match error {
-        MigrateError::VersionMissing(version) => StoreError::Migrate(
-            format!(
-                "the database has migration {version}, which this version of redeliverd does not \
-                 know; run the version that made it, or a newer one"
-            )
-            .into(),
-        ),
-        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => {
-            match StoreError::from(error) {
-                StoreError::Query(source) => StoreError::Migrate(source),
-                other => other,
-            }
-        }
-        other => StoreError::Migrate(Box::new(other)),
+    if let MigrateError::VersionMissing(version) = error {
+        let message = format!(
+            "the database has migration {version}, which this version of redeliverd does not \
+             know; run the version that made it, or a newer one"
+        );
+        return StoreError::Migrate(message.into());
     }
+    if let MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) = error {
+        let error = StoreError::from(error);
+        // A database that does not answer is no defect of the migration.
+        return if let StoreError::Query(source) = error {
+            StoreError::Migrate(source)
+        } else {
+            error
+        };
+    }
+    StoreError::Migrate(Box::new(error))
 }

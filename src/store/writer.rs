@@ -47,7 +47,7 @@ const COUNT: &str = "UPDATE receipts SET arrivals = arrivals + 1, \
 const WANT: &str = "UPDATE receipts SET wanted = TRUE WHERE seq = $1";
 
 enum Message {
-    Record(Packed, oneshot::Sender<Result<Recorded>>),
+    Record(Box<Packed>, oneshot::Sender<Result<Recorded>>),
     Close,
 }
 
@@ -72,7 +72,7 @@ impl Writer {
     pub(super) async fn record(&self, packed: Packed) -> Result<Recorded> {
         let closed = || StoreError::Unavailable("the store is closed".into());
         let (answer, committed) = oneshot::channel();
-        self.queue.send(Message::Record(packed, answer)).await.map_err(|_| closed())?;
+        self.queue.send(Message::Record(Box::new(packed), answer)).await.map_err(|_| closed())?;
         committed.await.map_err(|_| closed())?
     }
 
@@ -125,7 +125,7 @@ async fn run(
 /// commit, so that one bad row never stops the others.
 async fn write(
     backend: &Backend,
-    rows: &[Packed],
+    rows: &[Box<Packed>],
     committed: &AtomicBool,
 ) -> Vec<Result<Recorded>> {
     if rows.is_empty() {
@@ -155,10 +155,10 @@ async fn write(
 }
 
 /// One transaction: new keys inserted in few statements, known ones counted one by one.
-async fn commit(backend: &Backend, rows: &[Packed]) -> Result<Vec<Recorded>> {
+async fn commit(backend: &Backend, rows: &[Box<Packed>]) -> Result<Vec<Recorded>> {
     // In the order of the key, so that two PostgreSQL clients with common GUIDs never wait for each
     // other in a circle.
-    let mut order: Vec<(usize, &Packed)> = rows.iter().enumerate().collect();
+    let mut order: Vec<(usize, &Packed)> = rows.iter().map(Box::as_ref).enumerate().collect();
     order.sort_by_key(|(at, row)| (row.hook.as_str(), row.guid.as_str(), *at));
     let mut firsts = order.clone();
     firsts.dedup_by_key(|(_, row)| (row.hook.as_str(), row.guid.as_str()));

@@ -16,6 +16,7 @@ on_both! {
     the_list_is_newest_first_over_all_hooks,
     the_list_obeys_its_filters,
     the_limit_cuts_listed_and_received_together,
+    the_list_goes_on_where_it_was_cut,
     an_arrival_that_is_not_listed_yet_is_shown_but_not_judged,
     a_receipt_joins_its_delivery,
     via_tells_what_was_asked_for,
@@ -88,6 +89,35 @@ async fn the_limit_cuts_listed_and_received_together(backend: Backend) {
     }
 }
 
+async fn the_list_goes_on_where_it_was_cut(backend: Backend) {
+    let store = backend.open().await;
+    let lease = lease(&store, &ci()).await;
+    // Three share a moment, on both sides of every cut.
+    let rows: Vec<_> = [("a", 1), ("b", 3), ("d", 3), ("e", 5)]
+        .into_iter()
+        .zip(1..)
+        .map(|((name, minute), id)| listed(name, id, minute, None))
+        .collect();
+    page(&store, &lease, &rows).await;
+    store.record(arrival("c", 3, b"")).await.unwrap();
+    store.record(arrival("f", 2, b"")).await.unwrap();
+    for open_only in [false, true] {
+        let expected: &[&str] =
+            if open_only { &["e", "b", "d", "a"] } else { &["e", "b", "c", "d", "f", "a"] };
+        for limit in 1..=7 {
+            let mut query = Query { hook: Some(ci()), open_only, limit, ..Query::default() };
+            let mut seen = Vec::new();
+            loop {
+                let list = store.list(&query).await.unwrap();
+                let Some(end) = list.last() else { break };
+                query.before = Some((end.known_since(), end.delivery.guid.clone()));
+                seen.extend(list.into_iter().map(|one| one.delivery.guid.to_string()));
+            }
+            assert_eq!(seen, expected, "limit {limit}");
+        }
+    }
+}
+
 async fn an_arrival_that_is_not_listed_yet_is_shown_but_not_judged(backend: Backend) {
     let store = backend.open().await;
     store.record(arrival("r", 3, b"{}")).await.unwrap();
@@ -98,11 +128,11 @@ async fn an_arrival_that_is_not_listed_yet_is_shown_but_not_judged(backend: Back
     assert_eq!(one.judged, None);
     assert!(store.open_deliveries(&ci(), None, 9).await.unwrap().is_empty());
 
-    let story = store.story(&ci(), &guid("r")).await.unwrap().unwrap();
-    let receipt = story.receipt.unwrap();
+    let told = store.story(&ci(), &guid("r")).await.unwrap().unwrap();
+    let receipt = told.receipt.unwrap();
     assert!(receipt.arrival.body.is_empty());
     assert_eq!((receipt.body_size, receipt.body_pruned), (2, false));
-    assert_eq!(story.dismissed, None);
+    assert_eq!(told.dismissed, None);
 }
 
 async fn a_receipt_joins_its_delivery(backend: Backend) {
@@ -127,8 +157,8 @@ async fn via_tells_what_was_asked_for(backend: Backend) {
     store.intend(&intent("b", 2, 5, Some(1)), Some(&lease)).await.unwrap();
     assert_eq!(via(&store, "a").await, Via::Redelivery);
     assert_eq!(via(&store, "b").await, Via::Delivery);
-    let story = store.story(&ci(), &guid("a")).await.unwrap().unwrap();
-    assert_eq!(story.receipt.unwrap().arrival.via, Via::Redelivery);
+    let told = store.story(&ci(), &guid("a")).await.unwrap().unwrap();
+    assert_eq!(told.receipt.unwrap().arrival.via, Via::Redelivery);
 }
 
 async fn via(store: &redeliverd::store::Store, name: &str) -> Via {
@@ -161,6 +191,6 @@ async fn dismissing_marks_and_opens(backend: Backend) {
     let open = store.open_deliveries(&ci(), None, 9).await.unwrap();
     assert_eq!(open.len(), 2);
     assert!(open.iter().all(|one| one.delivery.dismissed));
-    let story = store.story(&ci(), &guid("a")).await.unwrap().unwrap();
-    assert_eq!(story.dismissed, Some((at(3), Some("not \u{fffd} needed".to_owned()))));
+    let told = store.story(&ci(), &guid("a")).await.unwrap().unwrap();
+    assert_eq!(told.dismissed, Some((at(3), Some("not \u{fffd} needed".to_owned()))));
 }

@@ -4,6 +4,7 @@ mod deliveries;
 mod hooks;
 mod inbox;
 mod lease;
+mod opening;
 mod pages;
 mod parallel;
 mod plans;

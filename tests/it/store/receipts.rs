@@ -97,7 +97,7 @@ async fn any_bytes_come_back(backend: Backend) {
         "{\"zen\":  \"\u{1f600} \u{2028} ü\"}\r\n".as_bytes(),
         &every_byte,
         &[0xff, 0xfe, 0xc0],
-        &[b'x'; 30_000],
+        &vec![b'x'; 30_000],
     ];
     for (n, body) in bodies.into_iter().enumerate() {
         let name = format!("body-{n}");

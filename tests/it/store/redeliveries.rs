@@ -32,9 +32,9 @@ async fn requests_are_numbered_and_concluded(backend: Backend) {
     assert_eq!(store.intend(&intent("b", 2, 6, Some(5)), Some(&lease)).await.unwrap(), 1);
     assert!(store.conclude(&ci(), &guid("a"), 3, Outcome::Gone, None, at(5)).await.is_err());
 
-    let story = store.story(&ci(), &guid("a")).await.unwrap().unwrap();
-    assert_eq!(story.details, [(1, None), (2, Some("Not \u{fffd}Found".to_owned()))]);
-    let mut redeliveries = story.open.delivery.redeliveries;
+    let told = store.story(&ci(), &guid("a")).await.unwrap().unwrap();
+    assert_eq!(told.details, [(1, None), (2, Some("Not \u{fffd}Found".to_owned()))]);
+    let mut redeliveries = told.open.delivery.redeliveries;
     redeliveries.sort_by_key(|one| one.nth);
     let one = |nth, minute, outcome, probe| Redelivery {
         nth,
@@ -45,7 +45,7 @@ async fn requests_are_numbered_and_concluded(backend: Backend) {
         probe,
     };
     assert_eq!(redeliveries, [one(1, 2, Outcome::Accepted, false), one(2, 4, Outcome::Gone, true)]);
-    assert!(!story.open.delivery.asked_by_hand);
+    assert!(!told.open.delivery.asked_by_hand);
     let b = store.delivery(&ci(), &guid("b")).await.unwrap().unwrap();
     assert_eq!(b.delivery.redeliveries[0].outcome, Outcome::Intended);
 }

@@ -85,7 +85,7 @@ fn start() -> Server {
     fs::set_permissions(&directory, Permissions::from_mode(0o700)).expect("permissions");
     let data = directory.join("data");
 
-    let made = command(&user, &binaries.join("initdb"))
+    let made = command(user.as_ref(), &binaries.join("initdb"))
         .args(["--auth=trust", "--username=test", "--encoding=UTF8", "--no-sync", "-D"])
         .arg(&data)
         .current_dir(&directory)
@@ -96,7 +96,11 @@ fn start() -> Server {
 
     let log = directory.join("log");
     File::create(&log).expect("a log file");
-    let server = command(&user, &binaries.join("postgres"));
+    let server = command(user.as_ref(), &binaries.join("postgres"));
+    #[expect(
+        clippy::zombie_processes,
+        reason = "it outlives the process on purpose and ends with it"
+    )]
     let keeper = Command::new("sh")
         .args(["-c", KEEPER, "keeper"])
         .arg(server.get_program())
@@ -134,7 +138,7 @@ fn start() -> Server {
 
 /// Runs a program as the given account, as ourselves when there is none. `setpriv` replaces itself
 /// with the program, so that the keeper's child is the server itself.
-fn command(user: &Option<(String, u32, u32)>, program: &Path) -> Command {
+fn command(user: Option<&(String, u32, u32)>, program: &Path) -> Command {
     match user {
         None => Command::new(program),
         Some((_, uid, gid)) => {
