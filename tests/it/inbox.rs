@@ -122,7 +122,7 @@ async fn killed_again_and_again_every_event_is_handed_over_with_one_key() {
     for handed in application.handed() {
         assert_eq!(handed.header("idempotency-key"), format!("demo/{}", handed.guid()));
     }
-    assert!(application.most_at_once() <= 16, "two lives of eight each, at most");
+    assert!(application.most_at_once() <= 16, "more than two lives of eight each");
 }
 
 /// The example application acts once on an event that it gets eleven times.
@@ -152,6 +152,10 @@ async fn one_event_replayed_ten_times_has_one_effect() {
             .spawn()
             .unwrap(),
     );
+    rig.eventually("the application listens", async |_| {
+        tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_ok()
+    })
+    .await;
     rig.serve().await;
     let guids = emit(&mut rig, 2).await;
     processed(&rig, 2).await;

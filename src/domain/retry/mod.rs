@@ -131,7 +131,9 @@ fn backoff(waits: &[Duration], attempt: u32) -> Duration {
 
 fn spread(wait: Duration, jitter: f64) -> TimeDelta {
     let factor = 1.0 - SPREAD + 2.0 * SPREAD * jitter.clamp(0.0, 1.0);
-    TimeDelta::from_std(wait.mul_f64(factor)).unwrap_or(LONGEST)
+    // Whole milliseconds: PostgreSQL would round anything finer than microseconds.
+    let millis = wait.mul_f64(factor).as_millis();
+    i64::try_from(millis).ok().and_then(TimeDelta::try_milliseconds).unwrap_or(LONGEST)
 }
 
 /// How a status code ends a hand-over.

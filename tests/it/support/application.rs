@@ -128,6 +128,14 @@ impl Application {
     }
 }
 
+struct Closed<'a>(&'a AtomicUsize);
+
+impl Drop for Closed<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 async fn take(
     State(application): State<Application>,
     uri: Uri,
@@ -136,6 +144,8 @@ async fn take(
 ) -> Response {
     let inner = &application.inner;
     let open = inner.open.fetch_add(1, Ordering::SeqCst) + 1;
+    // Also when the client is killed and this future is dropped.
+    let _closed = Closed(&inner.open);
     inner.most.fetch_max(open, Ordering::SeqCst);
     let handed = Handed { at: Instant::now(), path: uri.path().to_owned(), headers, body };
     let rule = Arc::clone(&inner.rule.lock().unwrap());
@@ -149,7 +159,6 @@ async fn take(
         tokio::time::sleep(answer.after).await;
     }
     drop(inner.gate.acquire().await);
-    inner.open.fetch_sub(1, Ordering::SeqCst);
     let mut response = Response::new(Body::from(answer.body));
     *response.status_mut() = StatusCode::from_u16(answer.status).unwrap();
     for (name, value) in answer.headers {
