@@ -4,6 +4,7 @@
 //! event carries the same idempotency key. What was claimed and not concluded, because the process
 //! died, is taken over when its lease ends.
 
+mod breaker;
 mod request;
 mod send;
 mod sign;

@@ -13,7 +13,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::Forwarder;
+use super::{Forwarder, breaker::Breaker};
 use crate::store::types::{Claimed, Conclusion};
 
 /// How often the inbox is looked at although nothing woke us: retries fall due, and other processes
@@ -54,6 +54,7 @@ pub struct Worker {
     pub(super) turns: u64,
     pub(super) cursor: i64,
     pub(super) failing: bool,
+    pub(super) breaker: Breaker,
 }
 
 impl Worker {
@@ -74,6 +75,7 @@ impl Worker {
             turns: 0,
             cursor: 0,
             failing: false,
+            breaker: Breaker::new(concurrency),
         }
     }
 
@@ -91,7 +93,13 @@ impl Worker {
             while let Ok(end) = ended.try_recv() {
                 self.take(end);
             }
-            while sending.try_join_next().is_some() {}
+            while let Some(joined) = sending.try_join_next() {
+                if let Err(panic) = joined {
+                    // A restart, and after enough of them a dead letter, is the way out.
+                    tracing::error!(hook = %self.forwarder.hook, %panic, "a hand-over failed badly");
+                    return;
+                }
+            }
             if give_up_at.is_none() && soft.is_cancelled() {
                 give_up_at = Some(Instant::now() + grace);
             }
@@ -143,7 +151,10 @@ impl Worker {
 
     /// How many more events may be in our hands.
     pub(super) fn free(&self) -> usize {
-        (self.concurrency + self.ahead).saturating_sub(self.held.len())
+        match self.breaker.probe(Instant::now()) {
+            None => (self.concurrency + self.ahead).saturating_sub(self.held.len()),
+            Some(allowed) => usize::from(allowed && self.held.is_empty()),
+        }
     }
 
     fn has_news(&self) -> bool {
@@ -154,6 +165,7 @@ impl Worker {
         match end {
             Ended::Concluded(conclusion) => {
                 self.held.remove(&conclusion.claimed.seq);
+                self.breaker.note(conclusion.result, Instant::now());
                 self.concluded.push(*conclusion);
             }
             Ended::Unsent(claimed) => {

@@ -8,6 +8,7 @@ mod cli;
 mod daemon;
 mod drill;
 mod examples;
+mod forward;
 mod inbox;
 mod migrations;
 mod store;

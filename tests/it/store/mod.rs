@@ -13,4 +13,4 @@ mod redeliveries;
 mod source;
 mod sweeps;
 mod verdicts;
-mod world;
+pub(crate) mod world;

@@ -7,4 +7,4 @@ pub mod daemon;
 pub mod postgres;
 mod receiver;
 
-pub use self::bench::{Bench, PERIOD, minutes, start};
+pub use self::bench::{Bench, PERIOD, app_hook, minutes, start};
