@@ -25,6 +25,9 @@ use crate::{
 /// that what is not done by then can still be given back.
 const HAND_OVER_GRACE: Duration = Duration::from_secs(GRACE.as_secs() - 4);
 
+/// How long the store may take to write what is queued when everything else has ended.
+const CLOSE: Duration = Duration::from_secs(5);
+
 /// The bound sockets of one daemon.
 #[derive(Debug)]
 pub struct Listeners {
@@ -171,7 +174,10 @@ pub async fn run(
             tracing::debug!(%error, "the schedule was stopped before");
         }
     }
-    store.close().await;
+    // A disk that hangs must not keep a second signal, or systemd, waiting.
+    if tokio::time::timeout(CLOSE, store.close()).await.is_err() {
+        tracing::warn!("the store could not be closed in time");
+    }
     ended?;
     tracing::info!("redeliverd stopped");
     Ok(())

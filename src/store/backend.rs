@@ -12,12 +12,16 @@ use sqlx::{
 };
 use url::Url;
 
-use super::{Result, StoreError};
+use super::{Result, StoreError, error::sqlite_locked};
 use crate::config::Database;
 
 /// How long a statement waits for SQLite's write lock, or for a connection. Shorter than the ten
 /// seconds after which GitHub gives up, so that the receiver can still answer 503.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often, and how far apart, opening a SQLite file that is locked is tried again.
+const OPEN_TRIES: u32 = 20;
+const OPEN_PAUSE: Duration = Duration::from_millis(50);
 
 /// Connections that read one SQLite file.
 const READERS: u32 = 4;
@@ -166,10 +170,29 @@ async fn connect_sqlite(url: &str, create: bool) -> Result<Backend> {
         .idle_timeout(None)
         .max_lifetime(None)
         .test_before_acquire(false);
-    let write =
-        pool.clone().max_connections(1).connect_with(writer).await.map_err(|e| open(reason(&e)))?;
+    let write = connect_writer(pool.clone().max_connections(1), writer)
+        .await
+        .map_err(|e| open(reason(&e)))?;
     let read = pool.max_connections(READERS).connect_lazy_with(options.read_only(true));
     Ok(Backend::Sqlite { write, read, file })
+}
+
+/// Opens the writing connection. While another process turns a new file to WAL, or is the last to
+/// close it, SQLite may say "locked" at once instead of waiting; so this asks again for a while.
+async fn connect_writer(
+    pool: SqlitePoolOptions,
+    options: SqliteConnectOptions,
+) -> Result<SqlitePool, sqlx::Error> {
+    let mut left = OPEN_TRIES;
+    loop {
+        match pool.clone().connect_with(options.clone()).await {
+            Err(sqlx::Error::Database(error)) if left > 0 && sqlite_locked(error.as_ref()) => {
+                left -= 1;
+                tokio::time::sleep(OPEN_PAUSE).await;
+            }
+            result => return result,
+        }
+    }
 }
 
 async fn connect_postgres(url: &str) -> Result<Backend> {
