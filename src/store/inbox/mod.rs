@@ -5,6 +5,7 @@
 //! conclusions and claims share one sync.
 
 mod claim;
+mod conclude;
 mod enqueue;
 mod history;
 mod operate;
