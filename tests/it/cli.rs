@@ -38,6 +38,15 @@ async fn a_file_with_five_mistakes_gets_five_messages() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn each_mistake_is_named_once_whatever_the_command() {
+    let rig = Rig::new("").await;
+    rig.edit_config("confirm_within = \"5s\"", "confirm_within = \"soon\"");
+    let run = rig.run(&["status"]).await;
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.stderr.starts_with("error: sweep.confirm_within"), "{run:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_sweep_that_is_told_to_stop_gives_its_lease_back() {
     let mut rig = Rig::new("").await;
     assert_eq!(rig.run(&["sweep"]).await.code, 0);
