@@ -25,6 +25,7 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::{Parser, Subcommand};
 
 use self::{exit::Exit, table::Style};
+use crate::config::Problems;
 
 /// Records every GitHub webhook, finds the lost ones and has them redelivered.
 #[derive(Debug, Parser)]
@@ -96,7 +97,11 @@ pub fn main() -> ExitCode {
         }
     };
     let exit = runtime.block_on(run(cli)).unwrap_or_else(|error| {
-        table::err(&format!("error: {error:#}"));
+        // These say by themselves, line by line, what is an error and what a warning.
+        match error.downcast_ref::<Problems>() {
+            Some(problems) => table::err(&problems.to_string()),
+            None => table::err(&format!("error: {error:#}")),
+        }
         context::exit_of(&error)
     });
     runtime.shutdown_background();

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     app,
     config::{self, Hook},
+    lifecycle::Shutdown,
     sweeper::{Ending, Request, Sweep, SweepReport, Sweeper, Trigger},
     telemetry::Metrics,
 };
@@ -56,8 +57,10 @@ pub(super) async fn run(file: Option<&Path>, args: &Args, style: Style) -> anyho
         None => context.config.hooks.iter().collect(),
     };
     let metrics = Arc::new(Metrics::default());
-    let cancel = CancellationToken::new();
-    stop_on_interrupt(cancel.clone());
+    // A signal ends the sweep between two steps, with everything recorded and the lease given back.
+    let shutdown = Shutdown::default();
+    shutdown.on_signals()?;
+    let cancel = shutdown.soft;
     let mut exit = Exit::Fine;
     let mut sweeps = Vec::new();
     for hook in hooks {
@@ -118,15 +121,6 @@ async fn one(
             "another sweep runs: {owner} holds its lease until {until}; try again later"
         )),
     }
-}
-
-/// An interrupt ends the sweep between two steps, with everything recorded.
-fn stop_on_interrupt(cancel: CancellationToken) {
-    tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            cancel.cancel();
-        }
-    });
 }
 
 fn exit_of(report: &SweepReport) -> Exit {

@@ -117,11 +117,43 @@ fn database(check: &mut Check<'_>, at: &At, raw: raw::Database) -> Option<Databa
     Some(Database { url: url?, migrate: migrate? })
 }
 
+/// What the driver understands; anything else it ignores, and logs with its value.
+const POSTGRES_PARAMETERS: [&str; 18] = [
+    "application_name",
+    "dbname",
+    "host",
+    "hostaddr",
+    "options",
+    "password",
+    "port",
+    "ssl-ca",
+    "ssl-cert",
+    "ssl-key",
+    "ssl-mode",
+    "ssl-root-cert",
+    "sslcert",
+    "sslkey",
+    "sslmode",
+    "sslrootcert",
+    "statement-cache-capacity",
+    "user",
+];
+
 fn database_url(check: &mut Check<'_>, at: &At, url: SecretString) -> Option<SecretString> {
     let text = url.expose_secret();
     let Some(file) = text.strip_prefix("sqlite:") else {
         return match Url::parse(text) {
-            Ok(parsed) if matches!(parsed.scheme(), "postgres" | "postgresql") => Some(url),
+            Ok(parsed) if matches!(parsed.scheme(), "postgres" | "postgresql") => {
+                let known =
+                    |key: &str| POSTGRES_PARAMETERS.contains(&key) || key.starts_with("options[");
+                if parsed.query_pairs().all(|(key, _)| known(&key)) {
+                    return Some(url);
+                }
+                // Its name is not shown, for after an unescaped & it is a part of the password.
+                let message = "has a parameter that is not known";
+                let hint = "for example sslmode or application_name; write & in a value as %26";
+                check.refuse(at, "url", message, hint)
+            }
             Ok(_) | Err(_) => check.refuse(
                 at,
                 "url",

@@ -170,16 +170,17 @@ impl Pass<'_> {
 }
 
 impl Pass<'_> {
-    /// A page could not be read. A hole whose link GitHub refused, or that must not be followed,
-    /// stays and is read from the head; any error but a refused link ends the pass.
+    /// A page could not be read. A hole whose link leads nowhere, or must not be followed, stays and
+    /// is read from the head; any error but a refused link ends the pass.
     async fn cut(
         &mut self,
         walk: Option<&Walk>,
         reader: &mut Reader,
         error: &GitHubError,
     ) -> Result<End, StoreError> {
-        let dead_link =
-            matches!(error, GitHubError::BadCursor { .. } | GitHubError::ForeignLink { .. });
+        let refused_page = matches!(error, GitHubError::Refused { .. });
+        let dead_link = refused_page
+            || matches!(error, GitHubError::BadCursor { .. } | GitHubError::ForeignLink { .. });
         if let (true, Some(walk)) = (dead_link, walk) {
             refused(&mut reader.listing, walk);
             self.save_page(reader, &[]).await?;
@@ -189,7 +190,12 @@ impl Pass<'_> {
             tracing::warn!(%hook, %error, "a page link is refused; reading again from the head");
             return Ok(End::Fine);
         }
-        self.failed(error).await?;
+        if refused_page && walk.is_some() {
+            // The API has just answered, so `api_url` is right, whatever the error thinks of it.
+            self.tally.stop(Ending::Failed, error.to_string());
+        } else {
+            self.failed(error).await?;
+        }
         Ok(End::Halt)
     }
 

@@ -1,7 +1,12 @@
 //! The command line as a person meets it: exit codes, errors that help, output for scripts.
 
-use std::fs;
+use std::{
+    fs,
+    process::Command,
+    time::{Duration, Instant},
+};
 
+use redeliverd::sandbox::github::Sending;
 use serde_json::Value;
 
 use crate::support::daemon::{Rig, Run, command};
@@ -30,6 +35,41 @@ async fn a_file_with_five_mistakes_gets_five_messages() {
     ] {
         assert!(run.stderr.lines().any(|line| line.contains(key)), "{key}: {}", run.stderr);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_mistake_is_named_once_whatever_the_command() {
+    let rig = Rig::new("").await;
+    rig.edit_config("confirm_within = \"5s\"", "confirm_within = \"soon\"");
+    let run = rig.run(&["status"]).await;
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.stderr.starts_with("error: sweep.confirm_within"), "{run:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sweep_that_is_told_to_stop_gives_its_lease_back() {
+    let mut rig = Rig::new("").await;
+    assert_eq!(rig.run(&["sweep"]).await.code, 0);
+    // One request in an hour: the sweep has something to do when the signal comes.
+    rig.edit_config("min_interval = \"10ms\"", "min_interval = \"1h\"");
+    rig.world.faults(|faults| faults.sender = Sending::FailToConnect);
+    for _ in 0..2 {
+        let event = rig.next_event();
+        rig.world.emit(rig.hook, event).await;
+    }
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    let mut child = command(&rig.config(), &["sweep"]).spawn().unwrap();
+    rig.eventually("the first request is made", async |rig| {
+        rig.world.counters().redelivery_posts == 1
+    })
+    .await;
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    let status = tokio::task::spawn_blocking(move || child.wait().unwrap()).await.unwrap();
+    assert_eq!(status.code(), Some(1));
+    let lease = Instant::now();
+    assert_eq!(rig.run(&["sweep", "--dry-run"]).await.code, 3);
+    assert!(lease.elapsed() < Duration::from_secs(30), "it waited for the lease of 60 s");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -182,6 +182,11 @@ const CASES: &[(&str, &str, &str)] = &[
         "[database]\nurl = \"mysql://h/db\"",
         "error: database.url: is neither a sqlite: nor a postgres: URL",
     ),
+    (
+        "",
+        "[database]\nurl = \"postgres://u@h/db?sslpassword=x\"",
+        "error: database.url: has a parameter that is not known (",
+    ),
     ("", "[database]\nurl = \"sqlite::memory:\"", "error: database.url: must name a file"),
     (
         "",

@@ -153,6 +153,22 @@ async fn a_refused_cursor_restarts_from_the_head_and_asks_for_nothing_twice() {
     }
 }
 
+// L13
+#[tokio::test]
+async fn a_link_that_leads_nowhere_stops_only_the_reading() {
+    let mut bench = Bench::with(|hook, _| hook.policy.probes = 500).await;
+    let failed = bench.fail(150).await;
+    bench.world.faults(|faults| faults.api.cursor = Some(404));
+    bench.advance(PERIOD);
+    let report = bench.sweep().await;
+    assert_eq!((report.complete, report.ending, report.requested), (false, Ending::Failed, 100));
+    let gaps = bench.memory().await.listing.gaps;
+    assert!(!gaps.is_empty() && gaps.iter().all(|gap| gap.link.is_none()), "{gaps:?}");
+    bench.world.faults(|faults| faults.api.cursor = None);
+    bench.sweeps(8).await;
+    assert!(failed.iter().all(|guid| bench.world.received_ok(guid)));
+}
+
 // L19
 #[tokio::test]
 async fn an_empty_answer_moves_nothing_backward() {
