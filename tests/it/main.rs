@@ -11,6 +11,7 @@ mod examples;
 mod forward;
 mod inbox;
 mod migrations;
+mod receiver;
 mod store;
 mod support;
 mod sweep;
