@@ -9,6 +9,7 @@ mod daemon;
 mod drill;
 mod examples;
 mod migrations;
+mod receiver;
 mod store;
 mod support;
 mod sweep;
