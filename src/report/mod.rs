@@ -10,7 +10,7 @@ mod status;
 use chrono::{DateTime, Utc};
 
 pub use self::{
-    list::{DeliveryList, DeliveryView, ListQuery, list},
+    list::{DEPTH, DeliveryList, DeliveryView, ListQuery, list},
     show::{AttemptRow, Event, ReceiptView, RedeliveryRow, Shown, show},
     status::{ConditionView, HookStatus, Inbox, Missing, Status, status},
 };

@@ -5,11 +5,16 @@ use sqlx::{Connection, Row, SqliteConnection};
 use crate::support::backends;
 
 /// Texts of the store's questions, as in `src/store`; the first words find them there.
-const QUESTIONS: [(&str, &str, &str); 8] = [
+const QUESTIONS: [(&str, &str, &str); 9] = [
     ("deliveries.rs", "const OPEN", "USING COVERING INDEX deliveries_open (hook=? AND guid>?)"),
     ("deliveries.rs", "const COUNT_OPEN", "USING COVERING INDEX deliveries_open (hook=?)"),
     ("list.rs", "const OPEN", "USING INDEX deliveries_open (hook=?)"),
     ("list.rs", "const LISTED", "USING INDEX deliveries_first (hook=? AND first_attempt_at>?"),
+    (
+        "list.rs",
+        "const LISTED_EVENT",
+        "USING COVERING INDEX deliveries_event (hook=? AND event=? AND ",
+    ),
     ("list.rs", "const UNLISTED", "USING INDEX receipts_received (hook=? AND received_at>?"),
     ("receipts.rs", "const NEWEST", "USING INDEX receipts_received (hook=?)"),
     ("redeliveries.rs", "const ASKED", "USING INDEX redeliveries_asked (hook=? AND asked_at>?)"),
