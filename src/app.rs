@@ -86,6 +86,18 @@ fn owner() -> String {
     format!("{host}/{}/{:08x}", std::process::id(), rand::random::<u32>())
 }
 
+/// Takes the daemon down when nothing can be recorded any more. Every answer would be a 503 for
+/// ever, while a restart helps.
+fn watch_recording(tasks: &Tasks, store: &Store, shutdown: &Shutdown) {
+    let (store, soft) = (store.clone(), shutdown.soft.clone());
+    tasks.spawn("recording of arrivals", async move {
+        tokio::select! {
+            () = soft.cancelled() => {}
+            () = store.recording_ended() => {}
+        }
+    });
+}
+
 /// Runs the daemon until `shutdown` is asked for or one of its tasks dies.
 ///
 /// # Errors
@@ -103,6 +115,7 @@ pub async fn run(
 
     let metrics = Arc::new(Metrics::default());
     let tasks = Tasks::new(shutdown.clone());
+    watch_recording(&tasks, &store, &shutdown);
     let mut sweepers = BTreeMap::new();
     let mut schedules = Vec::new();
     for hook in &config.hooks {

@@ -58,6 +58,8 @@ CREATE TABLE deliveries (
 CREATE INDEX deliveries_open ON deliveries (hook, guid) WHERE open = 1;
 -- `list` reads newest first.
 CREATE INDEX deliveries_first ON deliveries (hook, first_attempt_at);
+-- A rare event is found without reading the others. With the GUID, or SQLite would take the index above.
+CREATE INDEX deliveries_event ON deliveries (hook, event, first_attempt_at, guid);
 -- Changed rules reopen what is young enough to be asked for.
 CREATE INDEX deliveries_last ON deliveries (hook, last_attempt_at);
 

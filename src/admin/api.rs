@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{Admin, auth};
 use crate::{
     config::{self, Hook},
-    domain::ids::Guid,
+    domain::{ids::Guid, verdict::Verdict},
     report::{self, DeliveryList, ListQuery, Shown, Status},
     store::StoreError,
     sweeper::{Request, Sweep, SweepReport, Trigger},
@@ -104,6 +104,10 @@ pub(super) async fn deliveries(
 ) -> Result<Json<DeliveryList>, Problem> {
     let now = admin.clock.now();
     let hook = query.hook.as_deref().map(|name| known(&admin, name)).transpose()?;
+    if let Some(word) = query.verdict.as_deref().filter(|word| !Verdict::WORDS.contains(word)) {
+        let words = Verdict::WORDS.join(", ");
+        return Err(Problem::usage(format!("verdict is {word:?}; it is one of {words}")));
+    }
     let query = ListQuery {
         hook: hook.map(|hook| hook.name.clone()),
         missing: query.missing.is_some_and(|word| matches!(word.as_str(), "" | "1" | "true")),
@@ -111,6 +115,7 @@ pub(super) async fn deliveries(
         event: query.event,
         since: query.since.as_deref().map(span).transpose()?.map(|span| now - span),
         limit: query.limit.unwrap_or(100).min(10_000),
+        depth: report::DEPTH,
     };
     Ok(Json(report::list(&admin.store, &admin.config, &query, now).await?))
 }

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     config,
+    domain::verdict::Verdict,
     report::{self, DeliveryList, ListQuery},
 };
 
@@ -24,7 +25,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME")]
     hook: Option<String>,
     /// Only this verdict
-    #[arg(long, value_parser = ["settled", "waiting", "due", "abandoned", "excused"])]
+    #[arg(long, value_parser = Verdict::WORDS)]
     verdict: Option<String>,
     /// Only this event, e.g. `push`
     #[arg(long)]
@@ -50,6 +51,7 @@ pub(super) async fn run(file: Option<&Path>, args: &Args, style: Style) -> anyho
         event: args.event.clone(),
         since: args.since.map(|span| context.now() - span),
         limit: args.limit,
+        depth: report::DEPTH,
     };
     let list = report::list(&context.store, &context.config, &query, context.now()).await?;
     if style.json {
@@ -91,5 +93,12 @@ fn text(list: &DeliveryList, style: Style) -> String {
             delivery.handover.unwrap_or("-").to_owned(),
         ]);
     }
-    if list.deliveries.is_empty() { "nothing".to_owned() } else { table.to_string() }
+    let mut text =
+        if list.deliveries.is_empty() { "nothing".to_owned() } else { table.to_string() };
+    if let Some(at) = list.looked_back_to {
+        text += "\nnothing before ";
+        text += &table::time_or_dash(Some(at), style);
+        text += " was looked at; narrow the list with --since, --hook or --event";
+    }
+    text
 }

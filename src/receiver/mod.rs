@@ -9,6 +9,7 @@ mod head;
 mod headers;
 mod hook;
 mod index;
+mod record;
 mod signature;
 mod throttle;
 mod webhook;
@@ -61,7 +62,7 @@ pub struct Receiver {
     hooks: RwLock<Arc<Hooks>>,
     head_timeout: Duration,
     limits: Limits,
-    budget: Budget,
+    budget: Arc<Budget>,
     connections: Arc<Connections>,
     store: Store,
     metrics: Arc<Metrics>,

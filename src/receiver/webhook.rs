@@ -1,10 +1,6 @@
 //! One request from head to answer, in the order of SPEC section 7.
 
-use std::{
-    net::SocketAddr,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{net::SocketAddr, sync::Arc, time::Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, header::EXPECT, request::Parts};
@@ -22,16 +18,13 @@ use super::{
     headers,
     hook::Hook,
     index::{self, Index},
+    record,
     signature::Unverified,
 };
 use crate::{
     domain::delivery::Via,
     store::types::{Arrival, Recorded},
 };
-
-/// How long the store may take. GitHub stops waiting after 10 s (GITHUB.md section 5); an answer
-/// before that says at least that the delivery failed.
-const RECORD_WITHIN: Duration = Duration::from_secs(8);
 
 /// From this size on a body is examined off the threads that serve connections.
 const LARGE: usize = 512 * 1024;
@@ -78,7 +71,7 @@ async fn receive(
     peer: SocketAddr,
 ) -> Result<Answer, Answer> {
     let head = head::check(&parts.method, &parts.headers)?;
-    let (bytes, _share) = body::collect(body, receiver.limits, &receiver.budget).await?;
+    let (bytes, share) = body::collect(body, receiver.limits, &receiver.budget).await?;
     Connections::take(place);
     let received_at = receiver.clock.now();
     let examined = examine(hook, &parts.headers, head.wrapping, &bytes).await?;
@@ -100,7 +93,7 @@ async fn receive(
         headers: headers::stored(&parts.headers),
         body: bytes,
     };
-    let recorded = record(receiver, hook, arrival).await?;
+    let recorded = record::record(&receiver.store, hook, arrival, share).await?;
     let answer = acknowledge(recorded, &head, wanted);
     tell(hook, &head, answer);
     Ok(answer)
@@ -128,20 +121,6 @@ fn verify(hook: &Hook, headers: &HeaderMap, wrapping: Wrapping, body: &[u8]) -> 
     let position = hook.secrets.verify(headers, body)?;
     hook.count_match(position);
     Ok(index::read(body, wrapping))
-}
-
-/// The commit goes on when the time is over or the client is gone: the store has it by then.
-async fn record(receiver: &Receiver, hook: &Hook, arrival: Arrival) -> Result<Recorded, Answer> {
-    let outcome = timeout(RECORD_WITHIN, receiver.store.record(arrival)).await;
-    let why = match outcome {
-        Ok(Ok(recorded)) => return Ok(recorded),
-        Ok(Err(error)) => error.to_string(),
-        Err(_) => format!("no commit within {} s", RECORD_WITHIN.as_secs()),
-    };
-    if let Some(count) = hook.unrecorded.count(Instant::now()) {
-        tracing::error!(hook = %hook.name, count, error = why, "deliveries could not be recorded");
-    }
-    Err(Answer::StoreDown)
 }
 
 fn acknowledge(recorded: Recorded, head: &Head, wanted: bool) -> Answer {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::Bench;
 use crate::{
     config::{Config, Hook},
-    domain::{ids::HookName, retry::HandoverState, verdict::Verdict},
+    domain::{ids::HookName, policy::Trust, retry::HandoverState, verdict::Verdict},
     store::{
         Store, StoreError,
         types::{OpenDelivery, Query},
@@ -17,6 +17,9 @@ use crate::{
 
 /// How many deliveries are read at once while looking for matching ones.
 const BATCH: u32 = 1_000;
+
+/// How many deliveries of one hook are looked at while few match: some seconds' work.
+pub const DEPTH: usize = 100_000;
 
 /// What `list` is asked for; the empty query lists the newest deliveries of every hook.
 #[derive(Debug, Clone, Default)]
@@ -33,6 +36,8 @@ pub struct ListQuery {
     pub since: Option<DateTime<Utc>>,
     /// At most this many.
     pub limit: usize,
+    /// Per hook, look at about this many of all deliveries; what is open is looked at in full.
+    pub depth: usize,
 }
 
 /// `list --json`.
@@ -40,6 +45,9 @@ pub struct ListQuery {
 pub struct DeliveryList {
     /// Newest first attempt first.
     pub deliveries: Vec<DeliveryView>,
+    /// `None`: every match up to the limit is here. Otherwise some older than this may be missing,
+    /// because the search ended here.
+    pub looked_back_to: Option<DateTime<Utc>>,
 }
 
 /// One delivery. Ids are strings, because they are larger than a JavaScript number can hold.
@@ -104,8 +112,8 @@ impl DeliveryView {
     }
 }
 
-/// Deliveries that match, judged at `now`. With `missing` the cost depends on what is open, not on
-/// history.
+/// Deliveries that match, judged at `now`. The cost depends on what is open, not on history, with
+/// `missing` and with a verdict that only open ones have; else [`ListQuery::depth`] bounds it.
 pub async fn list(
     store: &Store,
     config: &Config,
@@ -113,13 +121,19 @@ pub async fn list(
     now: DateTime<Utc>,
 ) -> Result<DeliveryList, StoreError> {
     let mut found = Vec::new();
+    let mut looked_back_to = None;
     for hook in &config.hooks {
         if query.hook.as_ref().is_some_and(|wanted| *wanted != hook.name) {
             continue;
         }
         let bench = Bench::of(store, hook).await?;
-        let open_only =
-            query.missing || matches!(query.verdict.as_deref(), Some("due" | "abandoned"));
+        let open_only = query.missing
+            || match query.verdict.as_deref() {
+                Some("due" | "abandoned") => true,
+                // Where a receipt alone settles nothing, one that GitHub has not listed waits, too.
+                Some("waiting") => hook.policy.trust != Trust::Both,
+                Some(_) | None => false,
+            };
         let mut page = Query {
             hook: Some(hook.name.clone()),
             event: query.event.clone(),
@@ -128,10 +142,15 @@ pub async fn list(
             before: None,
             limit: BATCH,
         };
-        let mut wanted = query.limit;
+        let (mut wanted, mut looked) = (query.limit, 0);
         while wanted > 0 {
             let batch = store.list(&page).await?;
             let Some(last) = batch.last() else { break };
+            if looked >= query.depth && !open_only {
+                looked_back_to = looked_back_to.max(page.before.map(|(at, _)| at));
+                break;
+            }
+            looked += batch.len();
             page.before = Some((last.known_since(), last.delivery.guid.clone()));
             let mut judged = Vec::new();
             for open in &batch {
@@ -154,7 +173,10 @@ pub async fn list(
     }
     found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.guid.cmp(&b.1.guid)));
     found.truncate(query.limit);
-    Ok(DeliveryList { deliveries: found.into_iter().map(|(_, view)| view).collect() })
+    Ok(DeliveryList {
+        deliveries: found.into_iter().map(|(_, view)| view).collect(),
+        looked_back_to,
+    })
 }
 
 /// Where events stand on their way to the application. `ignored` has a meaning only where there is

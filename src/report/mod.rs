@@ -12,7 +12,7 @@ use chrono::{DateTime, Utc};
 
 pub use self::{
     handover::{DeadList, DeadView, HandoverView, InboxView, dead},
-    list::{DeliveryList, DeliveryView, ListQuery, list},
+    list::{DEPTH, DeliveryList, DeliveryView, ListQuery, list},
     show::{AttemptRow, Event, ReceiptView, RedeliveryRow, Shown, show},
     status::{ConditionView, HookStatus, Inbox, Missing, Status, status},
 };

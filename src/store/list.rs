@@ -14,7 +14,13 @@ use crate::domain::ids::{Guid, HookName};
 
 const LISTED: &str = "SELECT guid, first_attempt_at FROM deliveries \
      WHERE hook = $1 AND first_attempt_at >= $2 AND first_attempt_at <= $5 \
-     AND (first_attempt_at < $5 OR guid > $6) AND (CAST($3 AS TEXT) IS NULL OR event = $3) \
+     AND (first_attempt_at < $5 OR guid > $6) AND CAST($3 AS TEXT) IS NULL \
+     ORDER BY first_attempt_at DESC, guid LIMIT $4";
+
+/// A text of its own, because no index serves "this event, or any".
+const LISTED_EVENT: &str = "SELECT guid, first_attempt_at FROM deliveries \
+     WHERE hook = $1 AND event = $3 AND first_attempt_at >= $2 AND first_attempt_at <= $5 \
+     AND (first_attempt_at < $5 OR guid > $6) \
      ORDER BY first_attempt_at DESC, guid LIMIT $4";
 
 /// Materialised, or SQLite would walk the history in the order of the index on the first attempt.
@@ -72,7 +78,11 @@ impl Store {
     /// The newest keys of one hook, at most twice the limit.
     async fn newest_keys(&self, hook: &HookName, query: &Query) -> Result<Keys> {
         let since = query.since.unwrap_or(DateTime::UNIX_EPOCH);
-        let sql = if query.open_only { OPEN } else { LISTED };
+        let sql = match &query.event {
+            _ if query.open_only => OPEN,
+            Some(_) => LISTED_EVENT,
+            None => LISTED,
+        };
         let mut keys = self.keys(sql, hook, since, query).await?;
         if !query.open_only {
             // An unlisted one older than a full answer would be cut off anyway; not looking for it

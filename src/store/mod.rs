@@ -72,10 +72,14 @@ impl Store {
         migrate::run(settings).await
     }
 
-    /// Commits something small: proof that the store takes writes now.
+    /// Commits something small: proof that the store takes writes now. Fails, too, when the task
+    /// that records arrivals is gone, however well the database is.
     pub async fn check_writable(&self, now: DateTime<Utc>) -> Result<()> {
         const PROVE: &str = "INSERT INTO write_proof (id, at) VALUES (1, $1) \
              ON CONFLICT (id) DO UPDATE SET at = excluded.at";
+        if self.inner.writer.has_ended() {
+            return Err(StoreError::Unavailable("arrivals are not recorded any more".into()));
+        }
         in_write!(self.backend(), |tx| {
             sqlx::query(PROVE).bind(now).execute(&mut *tx).await?;
         });

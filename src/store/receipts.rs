@@ -67,10 +67,17 @@ impl Store {
         self.inner.writer.record(packed).await
     }
 
-    /// Whether the last attempt to record committed; `true` before the first.
+    /// Whether the last attempt to record committed; `true` before the first, `false` for good once
+    /// [`recording_ended`](Self::recording_ended).
     #[must_use]
     pub fn records(&self) -> bool {
         self.inner.writer.committed()
+    }
+
+    /// Returns when nothing can be recorded any more: the store was closed, or the task that
+    /// records has died. Only another process can then go on.
+    pub async fn recording_ended(&self) {
+        self.inner.writer.ended().await;
     }
 
     /// One receipt with its bytes. `None`: never arrived.

@@ -76,9 +76,19 @@ impl Writer {
         committed.await.map_err(|_| closed())?
     }
 
-    /// Whether the last commit worked.
+    /// Whether the last commit worked and there is a task for the next one.
     pub(super) fn committed(&self) -> bool {
-        self.committed.load(Ordering::Relaxed)
+        !self.has_ended() && self.committed.load(Ordering::Relaxed)
+    }
+
+    /// Whether the task is gone, told to or not: nothing will be recorded again.
+    pub(super) fn has_ended(&self) -> bool {
+        self.queue.is_closed()
+    }
+
+    /// Until the task is gone.
+    pub(super) async fn ended(&self) {
+        self.queue.closed().await;
     }
 
     /// Writes what is queued, then ends the task.
@@ -225,4 +235,37 @@ async fn commit(backend: &Backend, rows: &[Box<Packed>]) -> Result<Vec<Recorded>
         enqueue!(tx, entries, recorded);
     });
     Ok(recorded)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::{
+        config::{Database, Migrate},
+        store::Store,
+    };
+
+    #[tokio::test]
+    async fn a_store_whose_writer_died_says_so_at_every_door() {
+        let directory = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", directory.path().join("test.db").display());
+        let settings = Database { url: url.into(), migrate: Migrate::Auto };
+        let store = Store::open(&settings).await.unwrap();
+        let now = chrono::DateTime::UNIX_EPOCH;
+        assert!(store.records());
+        store.check_writable(now).await.unwrap();
+        assert!(timeout(Duration::ZERO, store.recording_ended()).await.is_err());
+
+        // As a panic would end it.
+        let task = store.inner.writer.task.lock().unwrap().take().unwrap();
+        task.abort();
+        store.recording_ended().await;
+        assert!(!store.records());
+        let refusal = store.check_writable(now).await.unwrap_err();
+        assert!(matches!(refusal, StoreError::Unavailable(_)), "{refusal:?}");
+    }
 }

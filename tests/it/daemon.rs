@@ -159,3 +159,15 @@ async fn the_admin_listener_answers_health_metrics_and_a_sweep_with_token() {
     assert_eq!(body["sweeps"][0]["trigger"], "manual");
     assert_eq!(body["sweeps"][0]["complete"], true);
 }
+
+/// A mistyped word is told, not answered with an empty list.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_list_over_http_refuses_an_unknown_verdict() {
+    let mut rig = Rig::new("").await;
+    rig.serve().await;
+    let (code, body) = rig.get("/api/v1/deliveries?verdict=missing").await.unwrap();
+    assert_eq!(code, 400, "{body}");
+    assert!(body["error"].as_str().unwrap().contains("abandoned"), "{body}");
+    let (code, body) = rig.get("/api/v1/deliveries?verdict=waiting").await.unwrap();
+    assert_eq!((code, body["deliveries"].as_array().map(Vec::len)), (200, Some(0)));
+}

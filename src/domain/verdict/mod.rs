@@ -101,6 +101,9 @@ words!(Loss { Expired = "expired", Exhausted = "exhausted" });
 words!(Excuse { Dismissed = "dismissed", NotWanted = "not_wanted", Adopted = "adopted" });
 
 impl Verdict {
+    /// Every value of [`word`](Self::word).
+    pub const WORDS: [&str; 5] = ["settled", "waiting", "due", "abandoned", "excused"];
+
     /// `settled`, `waiting`, `due`, `abandoned` or `excused`.
     #[must_use]
     pub fn word(&self) -> &'static str {

@@ -1,7 +1,10 @@
 //! Reads a request body within its limits: size, time, and the memory all bodies share.
 
 use std::{
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -26,14 +29,14 @@ pub(super) struct Budget {
 
 /// The share of one body; given back on drop.
 #[derive(Debug)]
-pub(super) struct Share<'b> {
-    budget: &'b Budget,
+pub(super) struct Share {
+    budget: Arc<Budget>,
     bytes: u64,
 }
 
 impl Budget {
-    pub(super) fn new(limit: u64) -> Self {
-        Self { limit, used: AtomicU64::new(0) }
+    pub(super) fn new(limit: u64) -> Arc<Self> {
+        Arc::new(Self { limit, used: AtomicU64::new(0) })
     }
 
     fn has_room(&self, bytes: u64) -> bool {
@@ -41,9 +44,9 @@ impl Budget {
     }
 }
 
-impl Share<'_> {
+impl Share {
     fn grow(&mut self, bytes: u64) -> Result<(), Answer> {
-        let budget = self.budget;
+        let budget = &self.budget;
         budget
             .used
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
@@ -55,7 +58,7 @@ impl Share<'_> {
     }
 }
 
-impl Drop for Share<'_> {
+impl Drop for Share {
     fn drop(&mut self) {
         self.budget.used.fetch_sub(self.bytes, Ordering::Relaxed);
     }
@@ -72,11 +75,11 @@ pub(super) struct Limits {
 
 /// Reads the whole body. The share must live as long as the bytes do. On an error the rest of the
 /// body is unread.
-pub(super) async fn collect<'b, B>(
+pub(super) async fn collect<B>(
     body: &mut B,
     limits: Limits,
-    budget: &'b Budget,
-) -> Result<(Bytes, Share<'b>), Answer>
+    budget: &Arc<Budget>,
+) -> Result<(Bytes, Share), Answer>
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -94,16 +97,16 @@ where
     }
 }
 
-async fn read<'b, B>(
+async fn read<B>(
     body: &mut B,
     max: u64,
     ceiling: usize,
-    budget: &'b Budget,
-) -> Result<(Bytes, Share<'b>), Answer>
+    budget: &Arc<Budget>,
+) -> Result<(Bytes, Share), Answer>
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    let mut share = Share { budget, bytes: 0 };
+    let mut share = Share { budget: Arc::clone(budget), bytes: 0 };
     // Most bodies come in one piece, which needs no copy.
     let mut first = Bytes::new();
     let mut buffer = Vec::new();

@@ -42,7 +42,7 @@ impl Body for Pieces {
     }
 }
 
-async fn collected(mut body: Pieces, max: u64, budget: &Budget) -> Result<Bytes, Answer> {
+async fn collected(mut body: Pieces, max: u64, budget: &Arc<Budget>) -> Result<Bytes, Answer> {
     collect(&mut body, Limits { max, within: TIME }, budget).await.map(|(bytes, _)| bytes)
 }
 

@@ -1,8 +1,7 @@
-//! The receiver over real sockets on a real store: SPEC section 7, row by row.
+//! The receiver that ships, on a socket and a SQLite file of its own.
 
-mod answers;
-mod bytes;
+mod arrivals;
 mod limits;
-mod post;
+mod logs;
 mod rig;
-mod stopping;
+mod table;

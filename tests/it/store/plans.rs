@@ -10,6 +10,11 @@ const QUESTIONS: &[(&str, &str, &str)] = &[
     ("deliveries.rs", "const COUNT_OPEN", "USING COVERING INDEX deliveries_open (hook=?)"),
     ("list.rs", "const OPEN", "USING INDEX deliveries_open (hook=?)"),
     ("list.rs", "const LISTED", "USING INDEX deliveries_first (hook=? AND first_attempt_at>?"),
+    (
+        "list.rs",
+        "const LISTED_EVENT",
+        "USING COVERING INDEX deliveries_event (hook=? AND event=? AND ",
+    ),
     ("list.rs", "const UNLISTED", "USING INDEX receipts_received (hook=? AND received_at>?"),
     ("receipts.rs", "const NEWEST", "USING INDEX receipts_received (hook=?)"),
     ("redeliveries.rs", "const ASKED", "USING INDEX redeliveries_asked (hook=? AND asked_at>?)"),

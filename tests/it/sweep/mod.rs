@@ -3,4 +3,5 @@
 mod asking;
 mod judging;
 mod leases;
+mod list;
 mod listing;
