@@ -39,9 +39,12 @@ const INSERT: &str = "INSERT INTO receipts (hook, guid, event, action, installat
 
 const KEEP_FIRST: &str = " ON CONFLICT (hook, guid) DO NOTHING RETURNING hook, guid";
 
+/// What was read through the API is JSON serialised anew, so its bytes differ from those sent without
+/// being in conflict with them.
 const COUNT: &str = "UPDATE receipts SET arrivals = arrivals + 1, \
-     conflicts = conflicts + CASE WHEN digest = $3 THEN 0 ELSE 1 END \
-     WHERE hook = $1 AND guid = $2 RETURNING digest";
+     conflicts = conflicts + CASE WHEN digest = $3 OR via = 'api' OR $4 = 'api' THEN 0 ELSE 1 END \
+     WHERE hook = $1 AND guid = $2 \
+     RETURNING CAST(CASE WHEN digest = $3 OR via = 'api' OR $4 = 'api' THEN 0 ELSE 1 END AS BIGINT)";
 
 enum Message {
     Record(Box<Packed>, oneshot::Sender<Result<Recorded>>),
@@ -189,15 +192,17 @@ async fn commit(backend: &Backend, rows: &[Box<Packed>]) -> Result<Vec<Recorded>
             if first.contains(at) && !known.contains(at) {
                 continue;
             }
-            let kept: Option<Vec<u8>> = sqlx::query_scalar(COUNT)
+            let conflict: Option<i64> = sqlx::query_scalar(COUNT)
                 .bind(row.hook.as_str())
                 .bind(row.guid.as_str())
                 .bind(row.digest.as_slice())
+                .bind(row.via)
                 .fetch_optional(&mut *tx)
                 .await?;
-            let kept = kept.ok_or_else(|| inconsistent("receipts", "a known row is gone"))?;
+            let conflict =
+                conflict.ok_or_else(|| inconsistent("receipts", "a known row is gone"))?;
             if let Some(slot) = recorded.get_mut(*at) {
-                *slot = if kept == row.digest { Recorded::Again } else { Recorded::Conflict };
+                *slot = if conflict == 0 { Recorded::Again } else { Recorded::Conflict };
             }
         }
     });
