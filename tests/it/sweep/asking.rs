@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use redeliverd::{
+    clock::Clock,
     domain::{delivery::Outcome, ids::Guid},
     sandbox::github::{Answer, Redelivering, Sending},
     sweeper::Ending,
@@ -44,6 +45,13 @@ async fn one_poisoned_item_stops_no_other() {
     assert_eq!(refused.len(), 1);
     assert!(refused[0].guid == guids[2] && refused[0].detail.is_some());
     assert_eq!(report.lost, 1);
+    let metrics = bench.metrics.render().unwrap();
+    let counted = "redeliverd_redeliveries_total{hook=\"ci\",outcome=\"refused\"} 1";
+    assert!(metrics.contains(counted), "{metrics}");
+    let (guid, now) = (Guid::new(&guids[2]).unwrap(), Clock::now(&*bench.clock));
+    let shown =
+        report::show(&bench.store, &bench.settings.hook, &guid, now).await.unwrap().unwrap();
+    assert_eq!(shown.redelivery_rows[0].outcome, "refused");
     assert_eq!(bench.verdict(&guids[2]).await, "abandoned/expired");
     for guid in [&guids[0], &guids[1], &guids[3], &guids[4]] {
         assert!(bench.world.received_ok(guid));
