@@ -5,9 +5,8 @@ use sqlx::{Connection, Row, SqliteConnection};
 use crate::support::backends;
 
 /// Texts of the store's questions, as in `src/store`; the first words find them there.
-const QUESTIONS: [(&str, &str, &str); 8] = [
+const QUESTIONS: [(&str, &str, &str); 7] = [
     ("deliveries.rs", "const OPEN", "USING COVERING INDEX deliveries_open (hook=? AND guid>?)"),
-    ("deliveries.rs", "const COUNT_OPEN", "USING COVERING INDEX deliveries_open (hook=?)"),
     ("list.rs", "const OPEN", "USING INDEX deliveries_open (hook=?)"),
     ("list.rs", "const LISTED", "USING INDEX deliveries_first (hook=? AND first_attempt_at>?"),
     ("list.rs", "const UNLISTED", "USING INDEX receipts_received (hook=? AND received_at>?"),
