@@ -153,13 +153,14 @@ async fn text_columns_survive_nul(backend: Backend) {
 
 async fn the_newest_arrival_leaves_out_what_was_fetched(backend: Backend) {
     let store = backend.open().await;
-    assert_eq!(store.newest_arrival(&ci()).await.unwrap(), None);
+    assert_eq!(store.newest_arrival(&ci(), at(0)).await.unwrap(), None);
     store.record(Arrival { via: Via::Api, ..arrival("fetched", 9, b"") }).await.unwrap();
-    assert_eq!(store.newest_arrival(&ci()).await.unwrap(), None);
+    assert_eq!(store.newest_arrival(&ci(), at(0)).await.unwrap(), None);
     store.record(arrival("b", 5, b"")).await.unwrap();
     store.record(arrival("a", 3, b"")).await.unwrap();
     store.record(Arrival { hook: hook("other"), ..arrival("c", 8, b"") }).await.unwrap();
-    assert_eq!(store.newest_arrival(&ci()).await.unwrap(), Some(at(5)));
+    assert_eq!(store.newest_arrival(&ci(), at(0)).await.unwrap(), Some(at(5)));
+    assert_eq!(store.newest_arrival(&ci(), at(5)).await.unwrap(), None);
 }
 
 async fn an_unknown_guid_is_none(backend: Backend) {
