@@ -128,6 +128,19 @@ impl Delivery {
     }
 }
 
+impl Outcome {
+    /// The word that people and scripts see, in JSON, log and metric (SPEC section 6): four outcomes,
+    /// since a refusal is one whether or not it is final, and an intent without an end may have left.
+    #[must_use]
+    pub fn shown(self) -> &'static str {
+        match self {
+            Self::Intended | Self::Ambiguous => Self::Ambiguous.as_str(),
+            Self::Accepted | Self::Deferred => self.as_str(),
+            Self::Gone | Self::Refused => Self::Refused.as_str(),
+        }
+    }
+}
+
 impl Redelivery {
     /// Whether the request may have made GitHub send another attempt.
     #[must_use]

@@ -5,6 +5,7 @@ pub mod attempt;
 pub mod boundary;
 pub mod delivery;
 pub mod filter;
+pub mod headers;
 pub mod ids;
 pub mod plan;
 pub mod policy;

@@ -14,7 +14,7 @@ mod wire;
 
 use std::fmt;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 
 pub use self::{
     client::Client,
@@ -101,6 +101,3 @@ impl fmt::Debug for Detail {
             .finish_non_exhaustive()
     }
 }
-
-/// A moment until which a credential must not be used.
-pub type NotBefore = DateTime<Utc>;

@@ -1,7 +1,8 @@
-//! Which request headers are stored: an allow-list, because GitHub once sent the webhook secret in
-//! a header of its own (GITHUB.md section 5).
+//! The request headers that the receiver looks at, and those it stores.
 
-use http::{HeaderMap, HeaderName, header};
+use http::{HeaderMap, HeaderName};
+
+use crate::domain::headers::STORED;
 
 /// `X-GitHub-Delivery`
 pub(super) const DELIVERY: HeaderName = HeaderName::from_static("x-github-delivery");
@@ -12,30 +13,14 @@ pub(super) const SIGNATURE_256: HeaderName = HeaderName::from_static("x-hub-sign
 /// `X-Hub-Signature`, SHA-1
 pub(super) const SIGNATURE_1: HeaderName = HeaderName::from_static("x-hub-signature");
 
-/// What may be stored, and nothing else.
-const STORED: [HeaderName; 12] = [
-    header::CONTENT_TYPE,
-    header::USER_AGENT,
-    DELIVERY,
-    EVENT,
-    HeaderName::from_static("x-github-hook-id"),
-    HeaderName::from_static("x-github-hook-installation-target-type"),
-    HeaderName::from_static("x-github-hook-installation-target-id"),
-    HeaderName::from_static("x-github-enterprise-version"),
-    HeaderName::from_static("x-github-enterprise-host"),
-    HeaderName::from_static("x-github-tenant"),
-    SIGNATURE_256,
-    SIGNATURE_1,
-];
-
 /// The allow-listed headers in the order of the list, names in lower case, values as sent. Values
 /// that are not UTF-8 are left out.
 pub(super) fn stored(headers: &HeaderMap) -> Vec<(String, String)> {
     let mut kept = Vec::with_capacity(headers.len().min(STORED.len()));
-    for name in &STORED {
+    for name in STORED {
         for value in headers.get_all(name) {
             if let Ok(text) = std::str::from_utf8(value.as_bytes()) {
-                kept.push((name.as_str().to_owned(), text.to_owned()));
+                kept.push((name.to_owned(), text.to_owned()));
             }
         }
     }
@@ -53,7 +38,7 @@ pub(super) fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
+    use http::{HeaderValue, header};
 
     use super::*;
 

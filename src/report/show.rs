@@ -67,7 +67,7 @@ pub struct RedeliveryRow {
     pub means: &'static str,
     /// The attempt we asked to repeat, as text.
     pub attempt_id: String,
-    /// What became of it.
+    /// `accepted`, `refused`, `ambiguous` or `deferred`.
     pub outcome: &'static str,
     /// When.
     pub asked_at: DateTime<Utc>,
@@ -160,7 +160,7 @@ fn redelivery_rows(story: &Story) -> Vec<RedeliveryRow> {
             nth: redelivery.nth,
             means: redelivery.means.as_str(),
             attempt_id: redelivery.attempt.to_string(),
-            outcome: redelivery.outcome.as_str(),
+            outcome: redelivery.outcome.shown(),
             asked_at: redelivery.asked_at,
             probe: redelivery.probe,
             detail: story

@@ -15,9 +15,6 @@ use crate::domain::ids::{Guid, HookName};
 const OPEN: &str = "SELECT guid FROM deliveries WHERE hook = $1 AND open = 1 AND guid > $2 \
      ORDER BY guid LIMIT $3";
 
-const COUNT_OPEN: &str =
-    "SELECT CAST(COUNT(*) AS BIGINT) FROM deliveries WHERE hook = $1 AND open = 1";
-
 const DISMISS: &str = "UPDATE deliveries SET dismissed_at = $3, dismissed_note = $4, open = 1 \
      WHERE hook = $1 AND guid = $2";
 
@@ -42,14 +39,6 @@ impl Store {
         let guids =
             guids.iter().map(|guid| rows::guid("deliveries", guid)).collect::<Result<Vec<_>>>()?;
         self.facts(hook, &guids).await
-    }
-
-    /// How many deliveries of a hook are open.
-    pub async fn open_count(&self, hook: &HookName) -> Result<u64> {
-        let open: i64 = on!(self.backend(), |db| {
-            sqlx::query_scalar(COUNT_OPEN).bind(hook.as_str()).fetch_one(db).await?
-        });
-        rows::size("deliveries", "the count", open)
     }
 
     /// One delivery with all its facts; `None` when neither list nor receiver knows it.

@@ -1,6 +1,6 @@
 //! The sweep lease of a hook: a row with an expiry and a fencing token, no lock that a session holds.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
     Result, Store, StoreError,
@@ -32,11 +32,15 @@ macro_rules! fence {
 }
 pub(super) use fence;
 
+/// The part of a lease by which clocks may differ: a tenth.
+const MARGIN: i32 = 10;
+
 const KNOW: &str =
     "INSERT INTO hooks (name, lease_token) VALUES ($1, 0) ON CONFLICT (name) DO NOTHING";
 
 const TAKE: &str = "UPDATE hooks SET lease_owner = $2, lease_token = lease_token + 1, \
-     lease_until = $4 WHERE name = $1 AND (lease_until IS NULL OR lease_until <= $3) \
+     lease_until = $3 \
+     WHERE name = $1 AND (lease_until IS NULL OR lease_until <= $4 OR lease_until > $5) \
      RETURNING lease_token";
 
 const HOLDER: &str = "SELECT lease_owner, lease_until FROM hooks WHERE name = $1";
@@ -51,7 +55,12 @@ const RELEASE: &str = "UPDATE hooks SET lease_owner = NULL, lease_until = NULL, 
 type Holder = (Option<String>, Option<DateTime<Utc>>);
 
 impl Store {
-    /// Takes the sweep lease of a hook if it is free or expired. A higher token each time.
+    /// Takes the sweep lease of a hook from `now` to `until` if it is free or expired. A higher token
+    /// each time.
+    ///
+    /// Clocks of several machines differ, so a lease counts as expired only a tenth of its length
+    /// after its end; and one that ends more than two lengths ahead, which no holder renews so far,
+    /// was written by a clock that was wrong, and would otherwise stop all sweeps until then.
     pub async fn acquire(
         &self,
         hook: &HookName,
@@ -59,13 +68,17 @@ impl Store {
         now: DateTime<Utc>,
         until: DateTime<Utc>,
     ) -> Result<Acquired> {
+        let lasts = (until - now).max(TimeDelta::zero());
+        let expired = now.checked_sub_signed(lasts / MARGIN).unwrap_or(now);
+        let absurd = until.checked_add_signed(lasts).unwrap_or(DateTime::<Utc>::MAX_UTC);
         let (token, holder): (Option<i64>, Holder) = in_write!(self.backend(), |tx| {
             sqlx::query(KNOW).bind(hook.as_str()).execute(&mut *tx).await?;
             let token = sqlx::query_scalar(TAKE)
                 .bind(hook.as_str())
                 .bind(owner)
-                .bind(now)
                 .bind(until)
+                .bind(expired)
+                .bind(absurd)
                 .fetch_optional(&mut *tx)
                 .await?;
             let holder = sqlx::query_as(HOLDER).bind(hook.as_str()).fetch_one(&mut *tx).await?;

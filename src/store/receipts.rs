@@ -48,8 +48,9 @@ const WITHOUT_BODY: &str = "SELECT hook, guid, event, action, installation_id, r
      CAST(CASE WHEN body IS NULL THEN 1 ELSE 0 END AS BIGINT) AS pruned, body_size, digest \
      FROM receipts WHERE hook = $1 AND guid = $2";
 
-const NEWEST: &str = "SELECT received_at FROM receipts WHERE hook = $1 AND via <> 'api' \
-     ORDER BY received_at DESC LIMIT 1";
+/// Bounded below, or a hook that only reads through the API would walk its whole history in vain.
+const NEWEST: &str = "SELECT received_at FROM receipts WHERE hook = $1 AND received_at > $2 \
+     AND via <> 'api' ORDER BY received_at DESC LIMIT 1";
 
 impl Store {
     /// Records one verified arrival; returns after the commit is on disk. Many calls share one
@@ -106,10 +107,14 @@ impl Store {
         row.map(stored).transpose()
     }
 
-    /// When the newest event came in over the network (not `via: api`).
-    pub async fn newest_arrival(&self, hook: &HookName) -> Result<Option<DateTime<Utc>>> {
+    /// When the newest event after `since` came in over the network (not `via: api`).
+    pub async fn newest_arrival(
+        &self,
+        hook: &HookName,
+        since: DateTime<Utc>,
+    ) -> Result<Option<DateTime<Utc>>> {
         Ok(on!(self.backend(), |db| {
-            sqlx::query_scalar(NEWEST).bind(hook.as_str()).fetch_optional(db).await?
+            sqlx::query_scalar(NEWEST).bind(hook.as_str()).bind(since).fetch_optional(db).await?
         }))
     }
 }

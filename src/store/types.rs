@@ -47,9 +47,10 @@ pub struct Arrival {
 pub enum Recorded {
     /// First arrival.
     New,
-    /// Known, same bytes; counted as another arrival.
+    /// Known, and no conflict; counted as another arrival.
     Again,
-    /// Known, other bytes; the first bytes are kept, the arrival and the conflict counted.
+    /// Known, other bytes, and neither was read through the API, which gives no original bytes; the
+    /// first bytes are kept, the arrival and the conflict counted.
     Conflict,
 }
 

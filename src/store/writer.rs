@@ -40,9 +40,13 @@ const INSERT: &str = "INSERT INTO receipts (hook, guid, event, action, installat
 
 const KEEP_FIRST: &str = " ON CONFLICT (hook, guid) DO NOTHING RETURNING seq, hook, guid";
 
+/// What was read through the API is JSON serialised anew, so its bytes differ from those sent without
+/// being in conflict with them.
 const COUNT: &str = "UPDATE receipts SET arrivals = arrivals + 1, \
-     conflicts = conflicts + CASE WHEN digest = $3 THEN 0 ELSE 1 END \
-     WHERE hook = $1 AND guid = $2 RETURNING digest, seq, wanted";
+     conflicts = conflicts + CASE WHEN digest = $3 OR via = 'api' OR $4 = 'api' THEN 0 ELSE 1 END \
+     WHERE hook = $1 AND guid = $2 \
+     RETURNING CAST(CASE WHEN digest = $3 OR via = 'api' OR $4 = 'api' THEN 0 ELSE 1 END AS BIGINT), \
+     seq, wanted";
 
 const WANT: &str = "UPDATE receipts SET wanted = TRUE WHERE seq = $1";
 
@@ -215,16 +219,17 @@ async fn commit(backend: &Backend, rows: &[Box<Packed>]) -> Result<Vec<Recorded>
             if first.contains(at) && !known.contains(at) {
                 continue;
             }
-            let kept: Option<(Vec<u8>, i64, bool)> = sqlx::query_as(COUNT)
+            let known: Option<(i64, i64, bool)> = sqlx::query_as(COUNT)
                 .bind(row.hook.as_str())
                 .bind(row.guid.as_str())
                 .bind(row.digest.as_slice())
+                .bind(row.via)
                 .fetch_optional(&mut *tx)
                 .await?;
-            let (kept, seq, wanted) =
-                kept.ok_or_else(|| inconsistent("receipts", "a known row is gone"))?;
+            let (conflict, seq, wanted) =
+                known.ok_or_else(|| inconsistent("receipts", "a known row is gone"))?;
             if let Some(slot) = recorded.get_mut(*at) {
-                *slot = if kept == row.digest { Recorded::Again } else { Recorded::Conflict };
+                *slot = if conflict == 0 { Recorded::Again } else { Recorded::Conflict };
             }
             if row.forward && !wanted {
                 // The filter did not want it then, and does now.

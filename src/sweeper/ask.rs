@@ -93,13 +93,13 @@ impl Sweeper {
             attempt.id = %ask.attempt,
             redelivery.nth = nth,
             redelivery.means = ask.means.as_str(),
-            redelivery.outcome = outcome.as_str(),
+            redelivery.outcome = outcome.shown(),
             reason = ask.reason,
             detail,
             "asked GitHub"
         );
         if ask.means == Means::Redeliver {
-            let label = OutcomeLabel { hook, outcome: outcome.as_str().to_owned() };
+            let label = OutcomeLabel { hook, outcome: outcome.shown().to_owned() };
             self.metrics.redeliveries.get_or_create(&label).inc();
         }
     }

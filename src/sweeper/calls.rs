@@ -60,16 +60,16 @@ impl Sweeper {
         &self,
         now: DateTime<Utc>,
     ) -> Result<Option<DateTime<Utc>>, StoreError> {
-        let until = self.store.limit(&self.settings.credential).await?;
-        Ok(until.filter(|until| *until > now))
+        self.store.limit(&self.settings.credential, now).await
     }
 
     /// Remembers a limit for everybody who uses this credential.
     pub(super) async fn remember_limit(&self, error: &GitHubError) -> Result<(), StoreError> {
         let GitHubError::RateLimited { until: told, .. } = error else { return Ok(()) };
         let streak = self.limit_streak.fetch_add(1, Ordering::Relaxed).saturating_add(1);
-        let until = quiet_until(*told, streak, self.clock.now());
-        self.store.set_limit(&self.settings.credential, until).await
+        let now = self.clock.now();
+        let until = quiet_until(*told, streak, now);
+        self.store.set_limit(&self.settings.credential, until, now).await
     }
 }
 

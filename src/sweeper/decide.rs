@@ -65,18 +65,22 @@ impl Pass<'_> {
         };
         let since = ramp.last_batch_at.unwrap_or(self.now);
         let facts = BatchFacts {
-            fresh_arrival: self.newest_arrival().await?,
+            fresh_arrival: self.newest_arrival(&ramp).await?,
             ..batch_facts(&asked, since, policy, standing, self.now)
         };
         Ok(ramp.observe(&facts, policy, settings.sweep.period, self.now))
     }
 
-    /// The newest arrival on the hook, by the witness that settles.
-    async fn newest_arrival(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
+    /// The newest arrival on the hook, by the witness that settles; looked for as far back as it can
+    /// tell the ramp anything.
+    async fn newest_arrival(&self, ramp: &Ramp) -> Result<Option<DateTime<Utc>>, StoreError> {
         let hook = &self.sweeper.settings.hook;
-        match hook.policy.trust {
-            Trust::Receipt | Trust::Both => self.sweeper.store.newest_arrival(&hook.name).await,
-            Trust::Github => Ok(self.tally.newest_success),
+        match (hook.policy.trust, ramp.reference()) {
+            (Trust::Github, _) => Ok(self.tally.newest_success),
+            (Trust::Receipt | Trust::Both, None) => Ok(None),
+            (Trust::Receipt | Trust::Both, Some(since)) => {
+                self.sweeper.store.newest_arrival(&hook.name, since).await
+            }
         }
     }
 

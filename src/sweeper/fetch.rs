@@ -9,23 +9,14 @@ use crate::{
     domain::{
         delivery::{Delivery, Via},
         filter::Interest,
+        headers::STORED,
     },
     github::{Detail, GitHubError},
     store::{StoreError, types::Arrival},
 };
 
-/// What is kept of the headers that GitHub recorded, in lower case (GITHUB.md section 5).
-const KEPT: [&str; 9] = [
-    "user-agent",
-    "x-github-event",
-    "x-github-delivery",
-    "x-github-hook-id",
-    "x-github-hook-installation-target-id",
-    "x-github-hook-installation-target-type",
-    "x-github-enterprise-host",
-    "x-github-enterprise-version",
-    "x-github-tenant",
-];
+/// What is made anew, because the bytes are.
+const REMADE: [&str; 3] = ["content-type", "x-hub-signature-256", "x-hub-signature"];
 
 impl Sweeper {
     /// Records the payload. The inner error is about this one delivery.
@@ -75,7 +66,7 @@ fn headers(detail: &Detail, secret: Option<&SecretString>) -> Vec<(String, Strin
         .headers
         .iter()
         .map(|(name, value)| (name.to_ascii_lowercase(), value.clone()))
-        .filter(|(name, _)| KEPT.contains(&name.as_str()))
+        .filter(|(name, _)| STORED.contains(&name.as_str()) && !REMADE.contains(&name.as_str()))
         .collect();
     headers.push(("content-type".to_owned(), "application/json".to_owned()));
     if let Some(secret) = secret {

@@ -170,12 +170,6 @@ impl Pass<'_> {
         let Request { trigger, .. } = self.request;
         let label = HookLabel { hook: report.hook.clone() };
         metrics.sweep_duration_seconds.get_or_create(&label).observe(took.as_secs_f64());
-        if report.complete {
-            let at = self.now.timestamp_micros();
-            #[expect(clippy::cast_precision_loss, reason = "microseconds since 1970 fit 53 bits")]
-            let seconds = at as f64 / 1e6;
-            metrics.last_complete_sweep_timestamp_seconds.get_or_create(&label).set(seconds);
-        }
         let label = SweepLabel {
             hook: label.hook,
             trigger: trigger.as_str().to_owned(),

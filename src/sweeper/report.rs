@@ -126,18 +126,9 @@ impl RequestReport {
     }
 
     pub(super) fn concluded(mut self, outcome: Outcome, detail: Option<String>) -> Self {
-        self.outcome = shown(outcome);
+        self.outcome = outcome.shown();
         self.detail = detail;
         self
-    }
-}
-
-/// The word that scripts see: five outcomes, since a refusal is one whether or not it is final.
-pub(super) fn shown(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Intended | Outcome::Ambiguous => Outcome::Ambiguous.as_str(),
-        Outcome::Accepted | Outcome::Deferred => outcome.as_str(),
-        Outcome::Gone | Outcome::Refused => Outcome::Refused.as_str(),
     }
 }
 

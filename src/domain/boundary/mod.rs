@@ -120,12 +120,6 @@ impl Listing {
         self.gaps.is_empty()
     }
 
-    /// Everything listed before this has been read. `None`: nothing is known to be.
-    #[must_use]
-    pub fn boundary(&self) -> Option<DateTime<Utc>> {
-        self.gaps.iter().map(|gap| gap.floor).min().or(self.head)
-    }
-
     /// Drops the gaps that lie wholly before `horizon` (now minus window), which GitHub lists no
     /// more; returns them, because what was in them was never seen.
     pub fn forget_unreachable(&mut self, horizon: DateTime<Utc>) -> Vec<Gap> {

@@ -93,7 +93,7 @@ fn the_boundary_is_the_start_of_the_walk_not_its_end() {
     assert_eq!(walk.page(&mut listing, &rows(150, -50, Some("2"))), more("2"));
     assert_eq!(walk.page(&mut listing, &rows(-60, -130, Some("3"))), more("3"));
     assert_eq!(walk.page(&mut listing, &rows(-131, -300, Some("4"))), Step::End);
-    assert_eq!((listing.boundary(), listing.complete_at), (Some(at(100)), Some(at(100))));
+    assert_eq!((listing.head, listing.complete_at), (Some(at(100)), Some(at(100))));
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn an_empty_list_is_fine_and_moves_nothing() {
     // L19
     let mut known = read_up_to(0);
     assert_eq!(head(&known, 100).page(&mut known, &no_rows(None)), Step::End);
-    assert_eq!(known.boundary(), Some(at(0)));
+    assert_eq!(known.head, Some(at(0)));
     let mut holed = Listing { gaps: vec![gap(-900, -500, Some("7"))], ..read_up_to(0) };
     let before = holed.clone();
     assert_eq!(head(&holed, 100).page(&mut holed, &no_rows(None)), Step::End);
@@ -148,8 +148,8 @@ fn a_cut_walk_remembers_what_it_did_not_read() {
     walk.page(&mut listing, &rows(4900, 4000, Some("2")));
     walk.page(&mut listing, &rows(3999, 3000, Some("3")));
     assert!(!listing.complete());
-    assert_eq!((listing.boundary(), listing.complete_at), (Some(at(-120)), Some(at(0))));
-    assert_eq!(listing.head, Some(at(5000)));
+    assert_eq!(listing.gaps, [gap(-120, 3000, Some("3"))]);
+    assert_eq!((listing.head, listing.complete_at), (Some(at(5000)), Some(at(0))));
 
     let mut rest = Walk::gap(&listing, listing.next_gap().unwrap()).unwrap();
     assert_eq!(rest.link(), Some("3"));
@@ -157,7 +157,7 @@ fn a_cut_walk_remembers_what_it_did_not_read() {
     assert_eq!(listing.gaps, [gap(-120, 1000, Some("4"))]);
     assert_eq!(rest.page(&mut listing, &rows(999, -400, Some("5"))), more("5"));
     assert_eq!(rest.page(&mut listing, &rows(-401, -900, Some("6"))), Step::End);
-    assert_eq!((listing.boundary(), listing.complete_at), (Some(at(5000)), Some(at(5000))));
+    assert_eq!((listing.head, listing.complete_at), (Some(at(5000)), Some(at(5000))));
 }
 
 #[test]
@@ -167,7 +167,6 @@ fn a_new_head_leaves_an_older_gap_alone_and_the_oldest_is_resumed_first() {
     walk.page(&mut listing, &rows(100, 50, Some("new")));
     assert_eq!(listing.gaps, [gap(-120, 50, Some("new")), gap(-5000, -3000, Some("old"))]);
     assert_eq!(listing.next_gap(), Some(1));
-    assert_eq!(listing.boundary(), Some(at(-5000)));
 }
 
 #[test]

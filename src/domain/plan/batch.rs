@@ -3,16 +3,17 @@
 use chrono::{DateTime, Utc};
 
 use crate::domain::{
-    delivery::{Delivery, Means, Outcome, Redelivery},
+    attempt::Attempt,
+    delivery::{Delivery, Means, Outcome, Redelivery, Via},
     later,
-    policy::{Policy, Standing},
+    policy::{Policy, Repair, Standing, Trust},
     verdict::{Verdict, judge},
 };
 
 /// What became of one batch, in deliveries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BatchFacts {
-    /// Settled since.
+    /// Settled since, by what the endpoint took.
     pub arrived: u32,
     /// Attempted again without arriving, or never attempted within `confirm_within`.
     pub failed: u32,
@@ -26,8 +27,8 @@ pub struct BatchFacts {
 }
 
 /// Classifies the deliveries that were asked for since `since`, each by its last request.
-/// Deliveries whose requests since then were all deferred, and those nobody wants any more, are no
-/// evidence. `fresh_arrival` stays `None`.
+/// Deliveries whose requests since then were all deferred, those nobody wants any more, and those
+/// that were settled by reading them through the API are no evidence. `fresh_arrival` stays `None`.
 #[must_use]
 pub fn batch_facts(
     deliveries: &[Delivery],
@@ -41,8 +42,8 @@ pub fn batch_facts(
         let asked = delivery.requests().filter(|r| r.asked_at >= since).max_by_key(|r| r.nth);
         let Some(asked) = asked else { continue };
         match judge(delivery, policy, standing, now) {
-            Verdict::Settled(_) => facts.arrived += 1,
-            Verdict::Excused(_) => {}
+            Verdict::Settled(_) if tells_of_endpoint(delivery, policy) => facts.arrived += 1,
+            Verdict::Settled(_) | Verdict::Excused(_) => {}
             Verdict::Waiting { .. } | Verdict::Due { .. } | Verdict::Abandoned(_) => {
                 match unsettled(delivery, asked, policy, now) {
                     Fate::Failed => facts.failed += 1,
@@ -53,6 +54,15 @@ pub fn batch_facts(
         }
     }
     facts
+}
+
+/// Whether a settled delivery says that asking works. What was read through the API never touched
+/// the endpoint, so a dead one would look well; where everything is read, there is no endpoint.
+fn tells_of_endpoint(delivery: &Delivery, policy: &Policy) -> bool {
+    let read = delivery.receipt.as_ref().is_some_and(|receipt| receipt.via == Via::Api);
+    let github_saw =
+        policy.trust == Trust::Github && delivery.attempts.iter().any(Attempt::succeeded);
+    !read || github_saw || policy.repair == Repair::Fetch
 }
 
 /// What became of a request whose delivery has not arrived.

@@ -4,16 +4,17 @@ use chrono::TimeDelta;
 
 use super::*;
 use crate::domain::{
-    delivery::{Delivery, Outcome, Redelivery},
-    policy::Standing,
+    delivery::{Delivery, Means, Outcome, Receipt, Redelivery, Via},
+    policy::{Repair, Standing},
     samples::*,
-    verdict::{Loss, Verdict, judge},
+    verdict::{Loss, Verdict, judge, means},
 };
 
 const PERIOD: i64 = 2 * MINUTE;
 
 /// One hook, its deliveries, and an endpoint that takes what `takes` says.
 struct Drill {
+    policy: Policy,
     deliveries: Vec<Delivery>,
     ramp: Ramp,
     next_id: u64,
@@ -31,6 +32,7 @@ impl Drill {
             ..delivery()
         };
         Self {
+            policy: policy(),
             deliveries: (1..=count).map(failed).collect(),
             ramp: Ramp::new(&policy()),
             next_id: count + 1,
@@ -40,12 +42,12 @@ impl Drill {
     }
 
     fn verdicts(&self, standing: &Standing, now: i64) -> Vec<Verdict> {
-        self.deliveries.iter().map(|d| judge(d, &policy(), standing, at(now))).collect()
+        self.deliveries.iter().map(|d| judge(d, &self.policy, standing, at(now))).collect()
     }
 
     /// One sweep as the sweeper makes it; GitHub delivers what was asked within five seconds.
     fn sweep(&mut self, now: i64, takes: impl Fn(&str) -> bool) {
-        let (policy, standing) = (policy(), standing());
+        let (policy, standing) = (self.policy.clone(), standing());
         let facts = self.ramp.last_batch_at.map_or(BatchFacts::default(), |since| {
             batch_facts(&self.deliveries, since, &policy, &standing, at(now))
         });
@@ -81,8 +83,18 @@ impl Drill {
             let arrives = takes(candidate.guid.as_str());
             let code = if arrives { 202 } else { 502 };
             let delivery = self.deliveries.iter_mut().find(|d| d.guid == candidate.guid).unwrap();
+            let means = means(delivery, &policy);
             let request = request(candidate.nth, 1, now, Outcome::Accepted);
-            delivery.redeliveries.push(Redelivery { attempt: candidate.attempt, probe, ..request });
+            delivery.redeliveries.push(Redelivery {
+                means,
+                attempt: candidate.attempt,
+                probe,
+                ..request
+            });
+            if means == Means::Fetch {
+                delivery.receipt = Some(Receipt { via: Via::Api, ..receipt(now) });
+                continue;
+            }
             delivery.attempts.push(attempt(self.next_id, now + 5, Some(code)));
             delivery.receipt = arrives.then(|| receipt(now + 5));
             self.next_id += 1;
@@ -138,4 +150,27 @@ fn hopeless_deliveries_on_a_quiet_hook_do_not_keep_the_others_waiting() {
     let settled = drill.verdicts(&standing(), DAY).iter().filter(|v| v.is_closed()).count();
     assert_eq!(settled, 37);
     assert!(drill.counted().into_iter().all(|counted| counted <= 8));
+}
+
+#[test]
+fn what_is_read_through_the_api_does_not_make_a_dead_endpoint_look_well() {
+    let mut drill = Drill::new(200);
+    drill.policy.repair = Repair::RedeliverThenFetch;
+    for now in (PERIOD..2 * DAY).step_by(120) {
+        drill.sweep(now, |_| false);
+    }
+    assert!(drill.bursts.iter().all(|asked| *asked <= 3), "{:?}", drill.bursts);
+    assert!(drill.ramp.down.is_some());
+    let read = drill.verdicts(&standing(), 2 * DAY).iter().filter(|v| v.is_closed()).count();
+    assert!(read > 100, "{read} of 200 were read");
+}
+
+#[test]
+fn a_hook_that_only_reads_gets_faster_as_it_succeeds() {
+    let mut drill = Drill::new(40);
+    drill.policy.repair = Repair::Fetch;
+    for now in (PERIOD..6 * PERIOD).step_by(120) {
+        drill.sweep(now, |_| false);
+    }
+    assert_eq!(drill.bursts, [3, 6, 12, 19, 0]);
 }

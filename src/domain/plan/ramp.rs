@@ -55,6 +55,12 @@ impl Ramp {
         }
     }
 
+    /// An arrival after this says that the endpoint is well. `None`: nobody needs to know.
+    #[must_use]
+    pub fn reference(&self) -> Option<DateTime<Utc>> {
+        self.down.as_ref().map(|down| down.since).or(self.last_batch_at)
+    }
+
     /// Learns from the batch asked since `last_batch_at`; called once at the start of a sweep.
     /// `period` is the time between two sweeps, the first pause.
     ///
@@ -81,8 +87,7 @@ impl Ramp {
 
         // Fresh deliveries that arrive prove the endpoint well, whatever became of the batch; but
         // one of them is no licence for a burst.
-        let reference = self.down.as_ref().map(|down| down.since).or(self.last_batch_at);
-        let alive = reference.is_some_and(|since| batch.fresh_arrival > Some(since));
+        let alive = self.reference().is_some_and(|since| batch.fresh_arrival > Some(since));
         if alive && (self.down.is_some() || nothing_came) {
             return Self { allowance: slow_start(policy), last_batch_at, down: None };
         }

@@ -18,6 +18,7 @@ on_both! {
     the_listing_comes_back_and_adoption_happens_once,
     the_ramp_comes_back,
     a_limit_is_never_shortened,
+    a_limit_more_than_a_day_ahead_is_none,
 }
 
 async fn a_hook_never_seen_is_the_default(backend: Backend) {
@@ -85,12 +86,23 @@ async fn the_ramp_comes_back(backend: Backend) {
 
 async fn a_limit_is_never_shortened(backend: Backend) {
     let store = backend.open().await;
-    assert_eq!(store.limit("app:1").await.unwrap(), None);
-    store.set_limit("app:1", at(5)).await.unwrap();
-    store.set_limit("app:1", at(3)).await.unwrap();
-    assert_eq!(store.limit("app:1").await.unwrap(), Some(at(5)));
-    store.set_limit("app:1", at(7)).await.unwrap();
+    assert_eq!(store.limit("app:1", at(0)).await.unwrap(), None);
+    store.set_limit("app:1", at(5), at(0)).await.unwrap();
+    store.set_limit("app:1", at(3), at(0)).await.unwrap();
+    assert_eq!(store.limit("app:1", at(0)).await.unwrap(), Some(at(5)));
+    store.set_limit("app:1", at(7), at(0)).await.unwrap();
     // Another process sees it too.
-    assert_eq!(backend.open().await.limit("app:1").await.unwrap(), Some(at(7)));
-    assert_eq!(store.limit("app:2").await.unwrap(), None);
+    assert_eq!(backend.open().await.limit("app:1", at(6)).await.unwrap(), Some(at(7)));
+    assert_eq!(store.limit("app:1", at(7)).await.unwrap(), None);
+    assert_eq!(store.limit("app:2", at(0)).await.unwrap(), None);
+}
+
+async fn a_limit_more_than_a_day_ahead_is_none(backend: Backend) {
+    let store = backend.open().await;
+    // By a clock that is a year ahead.
+    let year = 365 * 24 * 60;
+    store.set_limit("app:1", at(year + 1), at(year)).await.unwrap();
+    assert_eq!(store.limit("app:1", at(0)).await.unwrap(), None);
+    store.set_limit("app:1", at(24 * 60), at(0)).await.unwrap();
+    assert_eq!(store.limit("app:1", at(0)).await.unwrap(), Some(at(24 * 60)));
 }

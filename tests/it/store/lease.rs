@@ -18,6 +18,8 @@ use crate::support::backends::{Backend, on_both};
 on_both! {
     a_held_lease_is_busy_also_for_its_owner,
     an_expired_lease_is_taken_with_a_higher_token,
+    a_clock_slightly_ahead_takes_no_lease_before_its_end,
+    a_lease_that_ends_absurdly_late_is_taken,
     a_late_write_of_the_former_holder_is_refused,
     an_expired_lease_that_nobody_took_still_writes,
     a_renewed_lease_stays,
@@ -45,10 +47,29 @@ async fn an_expired_lease_is_taken_with_a_higher_token(backend: Backend) {
     let Acquired::Held(first) = store.acquire(&ci(), "me", at(0), at(5)).await.unwrap() else {
         panic!("it is free")
     };
-    let Acquired::Held(second) = store.acquire(&ci(), "you", at(5), at(9)).await.unwrap() else {
+    let Acquired::Held(second) = store.acquire(&ci(), "you", at(6), at(11)).await.unwrap() else {
         panic!("it has expired")
     };
     assert!(second.token > first.token);
+}
+
+async fn a_clock_slightly_ahead_takes_no_lease_before_its_end(backend: Backend) {
+    let store = backend.open().await;
+    store.acquire(&ci(), "me", at(0), at(100)).await.unwrap();
+    for (now, free) in [(100, false), (109, false), (110, true)] {
+        let answer = store.acquire(&ci(), "you", at(now), at(now + 100)).await.unwrap();
+        assert_eq!(matches!(answer, Acquired::Held(_)), free, "minute {now}");
+    }
+}
+
+async fn a_lease_that_ends_absurdly_late_is_taken(backend: Backend) {
+    let store = backend.open().await;
+    // By a clock that is ahead.
+    store.acquire(&ci(), "me", at(115), at(120)).await.unwrap();
+    for (now, free) in [(110, false), (109, true)] {
+        let answer = store.acquire(&ci(), "you", at(now), at(now + 5)).await.unwrap();
+        assert_eq!(matches!(answer, Acquired::Held(_)), free, "minute {now}");
+    }
 }
 
 // S16

@@ -13,6 +13,7 @@ on_both! {
     the_first_arrival_is_new_and_comes_back_as_it_was,
     the_same_bytes_again_are_counted,
     other_bytes_are_a_conflict_and_the_first_stay,
+    bytes_read_through_the_api_are_in_conflict_with_none,
     two_hooks_share_a_guid,
     any_bytes_come_back,
     a_large_body_comes_back,
@@ -74,6 +75,20 @@ async fn other_bytes_are_a_conflict_and_the_first_stay(backend: Backend) {
     let stored = store.receipt(&ci(), &guid("a")).await.unwrap().unwrap();
     assert_eq!((stored.arrivals, stored.conflicts), (3, 1));
     assert_eq!(&stored.arrival.body[..], b"first");
+}
+
+async fn bytes_read_through_the_api_are_in_conflict_with_none(backend: Backend) {
+    let store = backend.open().await;
+    let read = |name| Arrival { via: Via::Api, ..arrival(name, 2, b"{\"a\":1}") };
+    store.record(arrival("sent-first", 1, b"{ \"a\": 1 }")).await.unwrap();
+    assert_eq!(store.record(read("sent-first")).await.unwrap(), Recorded::Again);
+    store.record(read("read-first")).await.unwrap();
+    let sent = arrival("read-first", 3, b"{ \"a\": 1 }");
+    assert_eq!(store.record(sent).await.unwrap(), Recorded::Again);
+    for name in ["sent-first", "read-first"] {
+        let stored = store.receipt(&ci(), &guid(name)).await.unwrap().unwrap();
+        assert_eq!((stored.arrivals, stored.conflicts), (2, 0), "{name}");
+    }
 }
 
 // D1
@@ -138,13 +153,14 @@ async fn text_columns_survive_nul(backend: Backend) {
 
 async fn the_newest_arrival_leaves_out_what_was_fetched(backend: Backend) {
     let store = backend.open().await;
-    assert_eq!(store.newest_arrival(&ci()).await.unwrap(), None);
+    assert_eq!(store.newest_arrival(&ci(), at(0)).await.unwrap(), None);
     store.record(Arrival { via: Via::Api, ..arrival("fetched", 9, b"") }).await.unwrap();
-    assert_eq!(store.newest_arrival(&ci()).await.unwrap(), None);
+    assert_eq!(store.newest_arrival(&ci(), at(0)).await.unwrap(), None);
     store.record(arrival("b", 5, b"")).await.unwrap();
     store.record(arrival("a", 3, b"")).await.unwrap();
     store.record(Arrival { hook: hook("other"), ..arrival("c", 8, b"") }).await.unwrap();
-    assert_eq!(store.newest_arrival(&ci()).await.unwrap(), Some(at(5)));
+    assert_eq!(store.newest_arrival(&ci(), at(0)).await.unwrap(), Some(at(5)));
+    assert_eq!(store.newest_arrival(&ci(), at(5)).await.unwrap(), None);
 }
 
 async fn an_unknown_guid_is_none(backend: Backend) {

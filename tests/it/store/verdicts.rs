@@ -5,7 +5,7 @@ use redeliverd::domain::{
     verdict::{Excuse, Fault, Loss, Proof, Verdict, Wait},
 };
 
-use super::world::{at, ci, guid, hook, intent, lease, listed, page};
+use super::world::{at, ci, guid, hook, intent, lease, listed, open_count, page};
 use crate::support::backends::{Backend, on_both};
 
 on_both! {
@@ -49,7 +49,7 @@ async fn settled_and_excused_close_everything_else_stays_open(backend: Backend) 
     assert_eq!(judged, ["b waiting endpoint_down", "c due failed", "d abandoned exhausted"]);
     let closed = store.delivery(&ci(), &guid("a")).await.unwrap().unwrap();
     assert_eq!(closed.judged, Some(("settled".to_owned(), "github_ok".to_owned())));
-    assert_eq!(store.open_count(&ci()).await.unwrap(), 3);
+    assert_eq!(open_count(&store, &ci()).await, 3);
 }
 
 async fn missing_since_spans_the_episode(backend: Backend) {
@@ -115,7 +115,7 @@ async fn asking_wins_over_a_judgement_made_meanwhile(backend: Backend) {
     store.intend(&intent("a", 1, 2, None), None).await.unwrap();
     let adopted = [(guid("a"), Verdict::Excused(Excuse::Adopted))];
     store.save_verdicts(&lease, &adopted, at(3)).await.unwrap();
-    assert_eq!(store.open_count(&ci()).await.unwrap(), 1);
+    assert_eq!(open_count(&store, &ci()).await, 1);
 }
 
 // D1
@@ -126,8 +126,8 @@ async fn verdicts_of_another_hook_are_left_alone(backend: Backend) {
     page(&store, &two, &[listed("a", 1, 1, Some(200))]).await;
     let settled = [(guid("a"), Verdict::Settled(Proof::GithubOk))];
     store.save_verdicts(&two, &settled, at(2)).await.unwrap();
-    assert_eq!(store.open_count(&ci()).await.unwrap(), 1);
-    assert_eq!(store.open_count(&hook("mirror")).await.unwrap(), 0);
+    assert_eq!(open_count(&store, &ci()).await, 1);
+    assert_eq!(open_count(&store, &hook("mirror")).await, 0);
     let a = store.delivery(&ci(), &guid("a")).await.unwrap().unwrap();
     assert_eq!((a.judged, a.delivery.attempts[0].code), (None, Some(500)));
 }

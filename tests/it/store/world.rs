@@ -95,3 +95,8 @@ pub(crate) fn intent(text: &str, id: u64, minutes: i64, sweep: Option<i64>) -> I
         asked_at: at(minutes),
     }
 }
+
+/// How many deliveries of a hook are open.
+pub(crate) async fn open_count(store: &Store, hook: &HookName) -> usize {
+    store.open_deliveries(hook, None, 10_000).await.unwrap().len()
+}

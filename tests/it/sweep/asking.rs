@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use redeliverd::{
+    clock::Clock,
     domain::{delivery::Outcome, ids::Guid},
+    report,
     sandbox::github::{Answer, Redelivering, Sending},
     sweeper::Ending,
 };
@@ -43,6 +45,13 @@ async fn one_poisoned_item_stops_no_other() {
     let refused: Vec<_> = report.requests.iter().filter(|r| r.outcome == "refused").collect();
     assert_eq!(refused.len(), 1);
     assert!(refused[0].guid == guids[2] && refused[0].detail.is_some());
+    let metrics = bench.metrics.render().unwrap();
+    let counted = "redeliverd_redeliveries_total{hook=\"ci\",outcome=\"refused\"} 1";
+    assert!(metrics.contains(counted), "{metrics}");
+    let (guid, now) = (Guid::new(&guids[2]).unwrap(), Clock::now(&*bench.clock));
+    let shown =
+        report::show(&bench.store, &bench.settings.hook, &guid, now).await.unwrap().unwrap();
+    assert_eq!(shown.redelivery_rows[0].outcome, "refused");
     assert_eq!(report.lost, 1);
     assert_eq!(bench.verdict(&guids[2]).await, "abandoned/expired");
     for guid in [&guids[0], &guids[1], &guids[3], &guids[4]] {
@@ -170,8 +179,8 @@ async fn limits_in_a_row_keep_quiet_for_longer_and_longer() {
     let mut waits = Vec::new();
     for _ in 0..3 {
         assert_eq!(bench.sweep().await.ending, Ending::RateLimited);
-        let until = bench.store.limit(&bench.settings.credential).await.unwrap().unwrap();
-        let now = redeliverd::clock::Clock::now(&*bench.clock);
+        let now = Clock::now(&*bench.clock);
+        let until = bench.store.limit(&bench.settings.credential, now).await.unwrap().unwrap();
         waits.push((until - now).num_seconds());
         bench.advance(until - now);
     }
