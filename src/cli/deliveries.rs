@@ -73,6 +73,7 @@ fn text(list: &DeliveryList, style: Style) -> String {
         "ASKED",
         "FIRST ATTEMPT",
         "RECEIVED",
+        "HAND-OVER",
     ]);
     for delivery in &list.deliveries {
         let event = match &delivery.action {
@@ -89,6 +90,7 @@ fn text(list: &DeliveryList, style: Style) -> String {
             delivery.redeliveries.to_string(),
             table::time_or_dash(delivery.first_attempt_at, style),
             table::time_or_dash(delivery.received_at, style),
+            delivery.handover.unwrap_or("-").to_owned(),
         ]);
     }
     let mut text =

@@ -7,7 +7,7 @@ use super::{
     exit::Exit,
     table::{self, Style},
 };
-use crate::report::{self, Status};
+use crate::report::{self, Inbox, Status};
 
 /// Arguments of `status`.
 #[derive(Debug, clap::Args)]
@@ -26,8 +26,15 @@ pub(super) async fn run(file: Option<&Path>, _args: &Args, style: Style) -> anyh
 }
 
 fn text(status: &Status, style: Style) -> String {
-    let mut table =
-        table::table(&["HOOK", "TRUST", "MISSING", "WHY", "OLDEST", "LAST COMPLETE SWEEP"]);
+    let mut table = table::table(&[
+        "HOOK",
+        "TRUST",
+        "MISSING",
+        "WHY",
+        "OLDEST",
+        "LAST COMPLETE SWEEP",
+        "INBOX",
+    ]);
     for hook in &status.hooks {
         let why = hook.missing.why();
         table.add_row(vec![
@@ -38,7 +45,18 @@ fn text(status: &Status, style: Style) -> String {
             hook.oldest_missing_seconds.map_or_else(|| "-".to_owned(), table::age),
             hook.last_complete_sweep_at
                 .map_or_else(|| "never".to_owned(), |at| table::time(at, style)),
+            inbox(&hook.inbox),
         ]);
     }
     table.to_string()
+}
+
+fn inbox(inbox: &Inbox) -> String {
+    let states: Vec<String> = inbox
+        .by_state()
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(state, count)| format!("{count} {state}"))
+        .collect();
+    if states.is_empty() { "-".to_owned() } else { states.join(", ") }
 }

@@ -1,8 +1,7 @@
-//! The kinds of single values: durations, sizes, words, addresses, paths, URLs and secrets.
+//! The kinds of single values: sizes, words, addresses, paths, URLs and secrets.
 
-use std::{collections::BTreeSet, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{collections::BTreeSet, net::SocketAddr, path::PathBuf};
 
-use chrono::TimeDelta;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 use url::Url;
@@ -21,10 +20,6 @@ use crate::domain::{
     ids::{EventName, HookName},
     policy::{Repair, Trust},
 };
-
-/// A duration, at most ten years, so that no arithmetic on times can overflow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Span(pub(super) Duration);
 
 /// Bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,34 +57,6 @@ pub enum HookKind {
 }
 
 words!(HookKind { App = "app", Organization = "organization", Repository = "repository" });
-
-const TEN_YEARS: Duration = Duration::from_hours(3650 * 24);
-const UNITS: [(u128, &str); 5] =
-    [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1000, "s"), (1, "ms")];
-
-impl Kind for Span {
-    const WANTED: &'static str = "a duration";
-    const EXAMPLE: &'static str = "\"90s\", \"15m\" or \"3d\"";
-
-    fn from_text(text: &str) -> Result<Self, Wrong> {
-        match humantime::parse_duration(text.trim()) {
-            Ok(duration) if duration > TEN_YEARS => {
-                Err(Wrong::new("is too long").hint("at most 3650d"))
-            }
-            Ok(duration) => Ok(Self(duration)),
-            Err(_) => Err(Wrong::unreadable::<Self>()),
-        }
-    }
-
-    fn show(&self) -> toml::Value {
-        let millis = self.0.as_millis();
-        let (count, unit) = UNITS
-            .iter()
-            .find(|(length, _)| millis > 0 && millis.is_multiple_of(*length))
-            .map_or((millis, "s"), |(length, unit)| (millis / length, *unit));
-        format!("{count}{unit}").into()
-    }
-}
 
 impl Kind for Size {
     const WANTED: &'static str = "a size";
@@ -393,15 +360,4 @@ fn not_among(text: &str, known: &[&str]) -> Wrong {
 /// Ids as the filter wants them.
 pub(super) fn ids(ids: &[NumericId]) -> BTreeSet<i64> {
     ids.iter().map(|id| id.0).collect()
-}
-
-/// A duration written as in the file, for flags and queries.
-///
-/// # Errors
-/// What would be right, when it is none or longer than ten years.
-pub fn span(text: &str) -> Result<TimeDelta, String> {
-    match Span::from_text(text) {
-        Ok(Span(duration)) => Ok(TimeDelta::from_std(duration).unwrap_or(TimeDelta::MAX)),
-        Err(_) => Err("must be a duration such as 90s or 3d, at most 3650d".to_owned()),
-    }
 }

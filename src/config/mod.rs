@@ -14,6 +14,7 @@ mod problem;
 mod raw;
 mod read;
 mod secret;
+mod span;
 mod suggest;
 mod tree;
 mod web;
@@ -29,10 +30,11 @@ pub use self::{
     cron::next_runs,
     forward::{Forward, Order},
     hook::rules_fingerprint,
-    kinds::{HookKind, span},
+    kinds::HookKind,
     load::{DEFAULTS, Env, Loaded, from_str, load, locate, schema, show},
     problem::{Problem, Problems, Severity},
     secret::SecretNote,
+    span::span,
 };
 use crate::domain::{delivery::words, ids::HookName, policy::Policy};
 

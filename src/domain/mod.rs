@@ -8,6 +8,7 @@ pub mod filter;
 pub mod ids;
 pub mod plan;
 pub mod policy;
+pub mod retry;
 #[cfg(test)]
 mod samples;
 pub mod verdict;

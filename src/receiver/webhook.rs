@@ -89,6 +89,7 @@ async fn receive(
         via: Via::Delivery,
         received_at,
         wanted,
+        forward: wanted && hook.forwards,
         headers: headers::stored(&parts.headers),
         body: bytes,
     };

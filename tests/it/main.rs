@@ -8,6 +8,8 @@ mod cli;
 mod daemon;
 mod drill;
 mod examples;
+mod forward;
+mod inbox;
 mod migrations;
 mod receiver;
 mod store;

@@ -2,6 +2,7 @@
 
 mod deliveries;
 mod hooks;
+mod inbox;
 mod lease;
 mod opening;
 mod pages;
@@ -12,4 +13,4 @@ mod redeliveries;
 mod source;
 mod sweeps;
 mod verdicts;
-mod world;
+pub(crate) mod world;

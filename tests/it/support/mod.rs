@@ -1,9 +1,10 @@
 //! What the tests share: databases, a bench with a simulated GitHub, and the shipped program.
 
+pub mod application;
 pub mod backends;
 mod bench;
 pub mod daemon;
 pub mod postgres;
 mod receiver;
 
-pub use self::bench::{Bench, PERIOD, minutes, start};
+pub use self::bench::{Bench, PERIOD, app_hook, minutes, start};
