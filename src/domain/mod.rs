@@ -3,9 +3,11 @@
 
 pub mod attempt;
 pub mod boundary;
+pub mod condition;
 pub mod delivery;
 pub mod filter;
 pub mod ids;
+pub mod notice;
 pub mod plan;
 pub mod policy;
 #[cfg(test)]

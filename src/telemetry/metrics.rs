@@ -50,6 +50,10 @@ labels! {
     ViaLabel { hook, via }
     /// `{hook,slot}`
     SlotLabel { hook, slot }
+    /// `{condition,hook}`; the hook is empty where a condition is about the whole daemon.
+    ConditionLabel { condition, hook }
+    /// `{channel,result}`
+    ChannelLabel { channel, result }
 }
 
 /// A gauge of seconds or of a count that may be fractional.
@@ -144,6 +148,10 @@ metrics! {
         "signature_failures", "Requests whose signature matched no secret";
     secret_matches: Family<SlotLabel, Counter> = Family::default(),
         "secret_matches", "Verified requests by position of the matching secret";
+    condition: Family<ConditionLabel, FloatGauge> = Family::default(),
+        "condition", "1 while a condition holds, 0 while it does not, NaN while nobody can look";
+    channel_notifications: Family<ChannelLabel, Counter> = Family::default(),
+        "channel_notifications", "Notices to operators by channel and result";
     database_size_bytes: Gauge = Gauge::default(),
         "database_size_bytes", "Size of the database";
 }
