@@ -12,6 +12,7 @@ use crate::{
     domain::ids::HookName,
     github::Client,
     lifecycle::{Shutdown, Tasks},
+    notify::Watch,
     receiver::Receiver,
     schedule::Schedule,
     store::Store,
@@ -94,6 +95,7 @@ pub async fn run(
 
     let metrics = Arc::new(Metrics::default());
     let tasks = Tasks::new(shutdown.clone());
+    let watch = Watch::new(&config, &store, &clock, &metrics, owner())?;
     let mut sweepers = BTreeMap::new();
     let mut schedules = Vec::new();
     for hook in &config.hooks {
@@ -107,7 +109,7 @@ pub async fn run(
         schedules.push(Schedule::start(&config.sweep.schedule, handle.ticks(), on_skip).await?);
         sweepers.insert(hook.name.clone(), handle);
         let soft = shutdown.soft.clone();
-        tasks.spawn("sweeper", worker.run(soft));
+        tasks.spawn("sweeper", worker.telling(watch.swept()).run(soft));
     }
 
     tracing::info!(
@@ -140,6 +142,10 @@ pub async fn run(
             tracing::error!(%error, "the admin listener failed");
         }
     });
+
+    for (name, task) in watch.into_tasks(&shutdown.soft) {
+        tasks.spawn(name, task);
+    }
 
     let ended = tasks.finish().await;
     for schedule in schedules {

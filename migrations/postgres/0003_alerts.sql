@@ -16,6 +16,7 @@ CREATE TABLE said (
     channel   TEXT COLLATE "C" NOT NULL,
     condition TEXT COLLATE "C" NOT NULL,
     hook      TEXT COLLATE "C" NOT NULL,
+    since     TIMESTAMPTZ NOT NULL,
     said_at   TIMESTAMPTZ NOT NULL,
     count     BIGINT NOT NULL,
     PRIMARY KEY (channel, condition, hook)

@@ -16,6 +16,7 @@ CREATE TABLE said (
     channel   TEXT    NOT NULL,
     condition TEXT    NOT NULL,
     hook      TEXT    NOT NULL,
+    since     TEXT    NOT NULL,
     said_at   TEXT    NOT NULL,
     count     INTEGER NOT NULL,
     PRIMARY KEY (channel, condition, hook)

@@ -15,6 +15,7 @@ mod show;
 mod status;
 mod sweep;
 mod table;
+mod test_alert;
 mod wait;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -64,6 +65,8 @@ enum Command {
     Config(config::Args),
     /// Bring the database up to date
     Migrate,
+    /// Send a marked test through every alert channel
+    TestAlert,
     /// Watch the whole story on a simulated GitHub; needs no configuration
     Sandbox(sandbox::Args),
     /// Print shell completions
@@ -105,6 +108,7 @@ async fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Dismiss(args) => dismiss::run(file, &args, style).await,
         Command::Config(args) => config::run(file, &args, style),
         Command::Migrate => migrate::run(file, style).await,
+        Command::TestAlert => test_alert::run(file, style).await,
         Command::Sandbox(args) => sandbox::run(&args, style).await,
         Command::Completions(args) => packaging::completions(&args),
         Command::Man => packaging::man(),

@@ -11,6 +11,8 @@ use super::{
 /// What a channel was last told of a condition that it still takes to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Said {
+    /// When the condition began to hold.
+    pub since: DateTime<Utc>,
     /// When, on our clock.
     pub at: DateTime<Utc>,
     /// How many things were concerned then.
@@ -114,7 +116,7 @@ mod tests {
             ("nobody can look, it is not taken for ended", Unknown, 0, Some(10), 600, None),
         ];
         for (story, state, count, told, minutes, expected) in table {
-            let said = told.map(|count| Said { at: at(0), count });
+            let said = told.map(|count| Said { since: at(-5), at: at(0), count });
             let told =
                 decide(&finding(state, count), said.as_ref(), TimeDelta::hours(4), at(minutes));
             assert_eq!(told, expected, "{story}");

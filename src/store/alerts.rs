@@ -33,11 +33,11 @@ const SAVE_CONDITION: &str = "INSERT INTO conditions (condition, hook, state, si
 const CONDITIONS: &str =
     "SELECT condition, hook, state, since, summary FROM conditions ORDER BY condition, hook";
 
-const SAID: &str = "SELECT condition, hook, said_at, count FROM said WHERE channel = $1";
+const SAID: &str = "SELECT condition, hook, since, said_at, count FROM said WHERE channel = $1";
 
-const SAY: &str = "INSERT INTO said (channel, condition, hook, said_at, count) \
-     VALUES ($1, $2, $3, $4, $5) ON CONFLICT (channel, condition, hook) \
-     DO UPDATE SET said_at = excluded.said_at, count = excluded.count";
+const SAY: &str = "INSERT INTO said (channel, condition, hook, since, said_at, count) \
+     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (channel, condition, hook) \
+     DO UPDATE SET since = excluded.since, said_at = excluded.said_at, count = excluded.count";
 
 const UNSAY: &str = "DELETE FROM said WHERE channel = $1 AND condition = $2 AND hook = $3";
 
@@ -76,6 +76,7 @@ struct Row {
 struct SaidRow {
     condition: String,
     hook: String,
+    since: DateTime<Utc>,
     said_at: DateTime<Utc>,
     count: i64,
 }
@@ -151,7 +152,7 @@ impl Store {
             .map(|row| {
                 let subject = subject("said", &row.condition, &row.hook)?;
                 let count = rows::size("said", "count", row.count)?;
-                Ok((subject, Said { at: row.said_at, count }))
+                Ok((subject, Said { since: row.since, at: row.said_at, count }))
             })
             .collect()
     }
@@ -166,6 +167,7 @@ impl Store {
                         .bind(channel)
                         .bind(condition)
                         .bind(hook)
+                        .bind(said.since)
                         .bind(said.at)
                         .bind(i64::try_from(said.count).unwrap_or(i64::MAX))
                         .execute(&mut *tx)

@@ -17,6 +17,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("store", &["domain", "config", "github"]),
     ("report", &["domain", "config", "store"]),
     ("receiver", &["domain", "clock", "config", "store", "telemetry"]),
+    (
+        "notify",
+        &["domain", "clock", "config", "lifecycle", "store", "report", "sweeper", "telemetry"],
+    ),
     ("sweeper", &["domain", "clock", "config", "store", "github", "telemetry"]),
     ("admin", &["domain", "clock", "config", "store", "report", "sweeper", "telemetry"]),
     (
@@ -28,6 +32,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "domain",
             "github",
             "lifecycle",
+            "notify",
             "receiver",
             "schedule",
             "store",
@@ -58,6 +63,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "domain",
             "github",
             "lifecycle",
+            "notify",
             "report",
             "sandbox",
             "store",
@@ -76,6 +82,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("hyper", &["receiver/", "github/", "sandbox/github/"]),
     ("tokio_cron_scheduler", &["schedule.rs"]),
     ("clap", &["cli/"]),
+    ("lettre", &["notify/email.rs"]),
+    ("rustix", &["notify/space.rs"]),
     ("prometheus_client", &["telemetry/", "receiver/hook.rs"]),
     ("reqwest", &["github/transport.rs", "sandbox/github/", "forward/", "notify/"]),
 ];

@@ -1,18 +1,17 @@
 //! The decision: which conditions hold, in words that a person can act on.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 
 use super::{
-    Condition, Disk, Facts, Finding, Group, HookFacts, InboxFacts, Look, State, StoreFacts,
-    Subject, SweepEnd, Thresholds,
+    Condition, Disk, Facts, Finding, HookFacts, Look, StoreFacts, SweepEnd, Thresholds,
+    draft::{Draft, span, time},
+    handover::{dead, stalled},
+    shortfall::{closing, exhausted, lost, missing},
 };
-use crate::domain::{ids::HookName, later};
+use crate::domain::later;
 
 /// Requests that must fail verification before that is more than a stranger's try.
 const UNVERIFIED: u64 = 3;
-
-/// How long events may wait while none is handed over.
-const STALLED: TimeDelta = TimeDelta::minutes(5);
 
 /// Free space below which the disk is low, in bytes; also below a twentieth of its size.
 const FREE: u64 = 512 << 20;
@@ -39,133 +38,6 @@ pub fn assess(facts: &Facts, thresholds: &Thresholds, now: DateTime<Utc>) -> Vec
     findings.extend([store(&facts.store), disk(&facts.disk)]);
     findings.sort_by_key(|finding| finding.subject.condition);
     findings
-}
-
-/// A finding under construction.
-struct Draft {
-    subject: Subject,
-    command: String,
-}
-
-impl Draft {
-    fn of(hook: &HookName, condition: Condition, command: impl Into<String>) -> Self {
-        Self { subject: Subject { condition, hook: Some(hook.clone()) }, command: command.into() }
-    }
-
-    fn whole(condition: Condition, command: &str) -> Self {
-        Self { subject: Subject { condition, hook: None }, command: command.to_owned() }
-    }
-
-    fn is(self, state: State, summary: impl Into<String>) -> Finding {
-        Finding {
-            subject: self.subject,
-            state,
-            summary: summary.into(),
-            count: 0,
-            oldest: None,
-            guids: Vec::new(),
-            command: self.command,
-        }
-    }
-
-    fn fires(self, summary: impl Into<String>) -> Finding {
-        self.is(State::Firing, summary)
-    }
-
-    fn resolved(self, summary: impl Into<String>) -> Finding {
-        self.is(State::Resolved, summary)
-    }
-
-    fn unknown(self, what: &str, why: &str) -> Finding {
-        self.is(State::Unknown, format!("{what} cannot be told: {why}"))
-    }
-
-    /// Fires while the group has members.
-    fn counts(self, group: &Group, summary: impl FnOnce(&str) -> String, none: &str) -> Finding {
-        if group.count == 0 {
-            return self.resolved(none);
-        }
-        let mut finding = self.fires(summary(&deliveries(group.count)));
-        finding.count = group.count;
-        finding.oldest = group.since();
-        finding.guids = group.guids();
-        finding
-    }
-}
-
-fn missing(hook: &HookFacts, thresholds: &Thresholds) -> Finding {
-    let name = &hook.name;
-    let command = format!("redeliverd list --missing --hook {name}");
-    let draft = Draft::of(name, Condition::DeliveriesMissing, command);
-    match &hook.missing {
-        Err(why) => draft.unknown("what is missing", why),
-        Ok(shortfall) => draft.counts(
-            &shortfall.overdue,
-            |some| {
-                let after = span(thresholds.missing_after);
-                let since = first_attempted(&shortfall.overdue);
-                format!("{some} on hook {name} missing for more than {after}, the oldest {since}")
-            },
-            "nothing has been missing for long",
-        ),
-    }
-}
-
-fn closing(hook: &HookFacts) -> Finding {
-    let name = &hook.name;
-    let command = format!("redeliverd list --missing --hook {name}");
-    let draft = Draft::of(name, Condition::WindowClosing, command);
-    match &hook.missing {
-        Err(why) => draft.unknown("what is missing", why),
-        Ok(shortfall) => draft.counts(
-            &shortfall.closing,
-            |some| {
-                let when = shortfall.closes_at.map_or_else(|| "soon".to_owned(), time);
-                format!(
-                    "{some} on hook {name} still missing; GitHub stops redelivering the first at \
-                     {when}"
-                )
-            },
-            "nothing that is missing is about to leave the window",
-        ),
-    }
-}
-
-fn lost(hook: &HookFacts) -> Finding {
-    let name = &hook.name;
-    let command = format!("redeliverd show GUID, then redeliverd dismiss --hook {name} GUID");
-    let draft = Draft::of(name, Condition::DeliveriesLost, command);
-    match &hook.missing {
-        Err(why) => draft.unknown("what is missing", why),
-        Ok(shortfall) => draft.counts(
-            &shortfall.lost,
-            |some| {
-                let since = first_attempted(&shortfall.lost);
-                format!("{some} on hook {name} lost: out of GitHub's window, the oldest {since}")
-            },
-            "nothing is lost",
-        ),
-    }
-}
-
-fn exhausted(hook: &HookFacts) -> Finding {
-    let name = &hook.name;
-    let command = format!("redeliverd show GUID, then redeliverd redeliver --hook {name} GUID");
-    let draft = Draft::of(name, Condition::DeliveriesExhausted, command);
-    match &hook.missing {
-        Err(why) => draft.unknown("what is missing", why),
-        Ok(shortfall) => draft.counts(
-            &shortfall.exhausted,
-            |some| {
-                let since = first_attempted(&shortfall.exhausted);
-                format!(
-                    "{some} on hook {name} asked for as often as allowed and still missing, the \
-                     oldest {since}"
-                )
-            },
-            "nothing is asked for in vain",
-        ),
-    }
 }
 
 fn endpoint(hook: &HookFacts, now: DateTime<Utc>) -> Finding {
@@ -305,66 +177,6 @@ fn silence(hook: &HookFacts, thresholds: &Thresholds, now: DateTime<Utc>) -> Fin
     }
 }
 
-fn inbox<'a>(hook: &'a HookFacts, draft: Draft) -> Result<(&'a InboxFacts, Draft), Finding> {
-    match &hook.inbox {
-        None => Err(draft.resolved("nothing is handed over from this hook")),
-        Some(Err(why)) => Err(draft.unknown("the state of the hand-over", why)),
-        Some(Ok(inbox)) => Ok((inbox, draft)),
-    }
-}
-
-fn dead(hook: &HookFacts) -> Finding {
-    let name = &hook.name;
-    let draft = Draft::of(
-        name,
-        Condition::DeadLetters,
-        format!("redeliverd dead list, then redeliverd dead requeue --hook {name} GUID"),
-    );
-    let (inbox, draft) = match inbox(hook, draft) {
-        Ok(found) => found,
-        Err(finding) => return finding,
-    };
-    if inbox.dead == 0 {
-        return draft.resolved("no event is dead");
-    }
-    let since =
-        inbox.dead_since.map_or_else(String::new, |at| format!(", the oldest at {}", time(at)));
-    let mut finding = draft.fires(format!(
-        "{} on hook {name} refused by the application for good{since}",
-        counted(inbox.dead, "event", "events")
-    ));
-    finding.count = inbox.dead;
-    finding.oldest = inbox.dead_since;
-    finding.guids = inbox.dead_guids.iter().take(super::GUIDS).cloned().collect();
-    finding
-}
-
-fn stalled(hook: &HookFacts, now: DateTime<Utc>) -> Finding {
-    let name = &hook.name;
-    let draft = Draft::of(name, Condition::HandoverStalled, "redeliverd status");
-    let (inbox, draft) = match inbox(hook, draft) {
-        Ok(found) => found,
-        Err(finding) => return finding,
-    };
-    let Some(waiting_since) = inbox.waiting_since.filter(|_| inbox.waiting > 0) else {
-        return draft.resolved("no event waits");
-    };
-    let since = inbox.handed_over_at.map_or(waiting_since, |at| at.max(waiting_since));
-    if now - since <= STALLED {
-        return draft.resolved("events are handed over");
-    }
-    let mut finding = draft.fires(format!(
-        "{} on hook {name} waiting since {}, and none was handed over since {}; check that the \
-         application answers",
-        counted(inbox.waiting, "event", "events"),
-        time(waiting_since),
-        time(since),
-    ));
-    finding.count = inbox.waiting;
-    finding.oldest = Some(waiting_since);
-    finding
-}
-
 fn store(facts: &StoreFacts) -> Finding {
     let draft = Draft::whole(Condition::StoreFailing, "redeliverd doctor");
     match facts {
@@ -389,32 +201,5 @@ fn disk(look: &Look<Disk>) -> Finding {
             free >> 20,
             total >> 20
         )),
-    }
-}
-
-fn first_attempted(group: &Group) -> String {
-    group.since().map_or_else(String::new, |at| format!("first attempted at {}", time(at)))
-}
-
-fn deliveries(count: u64) -> String {
-    counted(count, "delivery", "deliveries")
-}
-
-fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
-fn time(at: DateTime<Utc>) -> String {
-    at.format("%Y-%m-%d %H:%M UTC").to_string()
-}
-
-/// `45s`, `15m`, `12h`, `3d`: the largest unit that divides it.
-fn span(span: TimeDelta) -> String {
-    let seconds = span.num_seconds();
-    match seconds {
-        s if s % 86_400 == 0 => format!("{}d", s / 86_400),
-        s if s % 3_600 == 0 => format!("{}h", s / 3_600),
-        s if s % 60 == 0 => format!("{}m", s / 60),
-        s => format!("{s}s"),
     }
 }

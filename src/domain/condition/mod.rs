@@ -4,8 +4,11 @@
 //! could not be made is not a check that passed.
 
 mod assess;
+mod draft;
 mod facts;
+mod handover;
 mod lacking;
+mod shortfall;
 #[cfg(test)]
 mod tests;
 
