@@ -23,6 +23,9 @@ use crate::{
 /// How long a sweep asked for over HTTP waits for one of another process.
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// No span is longer, so that one before now is always a time.
+const LONGEST: TimeDelta = TimeDelta::days(3_650);
+
 /// A refused or failed request: `{"error": "..."}`.
 #[derive(Debug)]
 pub(super) struct Problem {
@@ -187,5 +190,6 @@ fn span(text: &str) -> Result<TimeDelta, Problem> {
     humantime::parse_duration(text)
         .ok()
         .and_then(|span| TimeDelta::from_std(span).ok())
-        .ok_or_else(|| Problem::usage("since must be a duration, e.g. 90s or 3d"))
+        .filter(|span| *span <= LONGEST)
+        .ok_or_else(|| Problem::usage("since must be a duration, e.g. 90s or 3d, at most 3650d"))
 }

@@ -10,8 +10,8 @@ use crate::{
     clock::{SharedClock, SystemClock},
     config::{self, Config, Env, Hook},
     domain::ids::Guid,
-    github::GitHubError,
     store::{Store, StoreError},
+    sweeper::ByHandError,
 };
 
 /// Configuration and store of one command, beside a running daemon or without one.
@@ -91,11 +91,15 @@ pub(super) fn unknown(guid: &str) -> anyhow::Error {
     )
 }
 
+/// No span is longer, so that one before or after now is always a time.
+const LONGEST: TimeDelta = TimeDelta::days(3_650);
+
 /// A duration as the configuration writes it, e.g. `90s`, `3d`.
 pub(super) fn span(text: &str) -> Result<TimeDelta, String> {
     let parsed =
         humantime::parse_duration(text).map_err(|e| format!("{e}; write e.g. 90s or 3d"))?;
-    TimeDelta::from_std(parsed).map_err(|_| "too long".to_owned())
+    let span = TimeDelta::from_std(parsed).ok().filter(|span| *span <= LONGEST);
+    span.ok_or_else(|| "too long; at most 3650d".to_owned())
 }
 
 /// The exit code an error deserves, by its cause.
@@ -104,7 +108,7 @@ pub(super) fn exit_of(error: &anyhow::Error) -> Exit {
         if cause.is::<UsageError>() || cause.is::<config::Problems>() {
             return Exit::Usage;
         }
-        if let Some(GitHubError::Unauthorized { .. }) = cause.downcast_ref() {
+        if let Some(ByHandError::Refused(_)) = cause.downcast_ref() {
             return Exit::Refused;
         }
         if let Some(StoreError::Pending { .. }) = cause.downcast_ref() {

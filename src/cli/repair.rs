@@ -45,14 +45,7 @@ pub(super) async fn run(
     let mut requests = Vec::new();
     let mut exit = Exit::Fine;
     for text in &args.guids {
-        let (hook, guid) = context.delivery(text, args.hook.as_deref()).await?;
-        let sweeper =
-            app::sweeper(&context.config, hook, &context.store, &context.clock, &metrics)?;
-        let asked = match how {
-            How::Redeliver => sweeper.ask_one(&guid).await,
-            How::Fetch => sweeper.fetch_one(&guid).await,
-        };
-        match asked {
+        match ask(&context, text, args.hook.as_deref(), how, &metrics).await {
             Ok(report) => {
                 if report.outcome != "accepted" {
                     exit = exit.max(Exit::Failed);
@@ -64,9 +57,8 @@ pub(super) async fn run(
             }
             // One bad item never stops the rest.
             Err(error) => {
-                let error = anyhow::Error::new(error);
                 exit = exit.max(super::context::exit_of(&error));
-                table::err(&format!("error: {guid}: {error:#}"));
+                table::err(&format!("error: {text}: {error:#}"));
             }
         }
     }
@@ -74,6 +66,21 @@ pub(super) async fn run(
         table::json(&Requests { requests })?;
     }
     Ok(exit)
+}
+
+async fn ask(
+    context: &Context,
+    guid: &str,
+    hook: Option<&str>,
+    how: How,
+    metrics: &Arc<Metrics>,
+) -> anyhow::Result<RequestReport> {
+    let (hook, guid) = context.delivery(guid, hook).await?;
+    let sweeper = app::sweeper(&context.config, hook, &context.store, &context.clock, metrics)?;
+    Ok(match how {
+        How::Redeliver => sweeper.ask_one(&guid).await?,
+        How::Fetch => sweeper.fetch_one(&guid).await?,
+    })
 }
 
 fn line(report: &RequestReport) -> String {

@@ -80,7 +80,7 @@ pub(super) async fn run(args: &Args, style: Style) -> anyhow::Result<Exit> {
     if style.json {
         table::json(&told.outcome)?;
     } else {
-        table::out(&text(&told.outcome))?;
+        table::out(&text(&told.outcome, style))?;
     }
     if args.keep {
         keep(&told).await?;
@@ -97,11 +97,11 @@ async fn keep(told: &Told) -> anyhow::Result<()> {
     Ok(tokio::signal::ctrl_c().await?)
 }
 
-fn text(outcome: &Outcome) -> String {
+fn text(outcome: &Outcome, style: Style) -> String {
     let mut table =
         table::table(&["FIRST ATTEMPT", "EVENTS", "RECEIVED", "ASKED", "SLOWEST", "EXAMPLE"]);
     for (fate, summary) in &outcome.fates {
-        let example = outcome.examples.get(fate).map_or("-", String::as_str);
+        let example = outcome.examples.get(fate).map_or("-", |shown| &shown.delivery.guid);
         table.add_row(vec![
             said(*fate).to_owned(),
             summary.events.to_string(),
@@ -117,8 +117,9 @@ fn text(outcome: &Outcome) -> String {
         format!("{} are missing", outcome.missing)
     };
     format!(
-        "{table}\n\n{} events of {} types in {}.{} s; {} redeliveries asked, {} by GitHub's count; {end}\n\
+        "{table}\n\n{}\n{} events of {} types in {}.{} s; {} redeliveries asked, {} by GitHub's count; {end}\n\
          (seed {})",
+        explained(outcome, style),
         outcome.events,
         outcome.event_types,
         outcome.duration_ms / 1_000,
@@ -127,6 +128,27 @@ fn text(outcome: &Outcome) -> String {
         outcome.requests_counted_by_github,
         outcome.seed,
     )
+}
+
+/// One delivery of each kind of trouble, told as `show` tells it.
+fn explained(outcome: &Outcome, style: Style) -> String {
+    let mut lines = Vec::new();
+    for (fate, shown) in &outcome.examples {
+        if *fate == story::Fate::Delivered {
+            continue;
+        }
+        lines.push(format!("{}: {}", said(*fate), shown.delivery.guid));
+        for event in &shown.timeline {
+            lines.push(format!(
+                "  {}  {:<10}  {}",
+                table::time(event.at, style),
+                event.what,
+                event.text
+            ));
+        }
+        lines.push(String::new());
+    }
+    lines.join("\n")
 }
 
 fn said(fate: story::Fate) -> &'static str {

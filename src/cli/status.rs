@@ -32,18 +32,12 @@ fn text(status: &Status, style: Style) -> String {
     let mut table =
         table::table(&["HOOK", "TRUST", "MISSING", "WHY", "OLDEST", "LAST COMPLETE SWEEP"]);
     for hook in &status.hooks {
-        let why: Vec<String> = hook
-            .missing
-            .by_reason()
-            .into_iter()
-            .filter(|(_, count)| *count > 0)
-            .map(|(reason, count)| format!("{count} {reason}"))
-            .collect();
+        let why = hook.missing.why();
         table.add_row(vec![
             hook.name.clone(),
             hook.trust.to_owned(),
             hook.missing.total.to_string(),
-            if why.is_empty() { "-".to_owned() } else { why.join(", ") },
+            if why.is_empty() { "-".to_owned() } else { why },
             hook.oldest_missing_seconds.map_or_else(|| "-".to_owned(), table::age),
             hook.last_complete_sweep_at
                 .map_or_else(|| "never".to_owned(), |at| table::time(at, style)),

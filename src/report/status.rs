@@ -109,6 +109,21 @@ impl Missing {
         *slot += 1;
     }
 
+    /// One line for a person: `3 missing (1 failed, 2 unseen)`.
+    pub fn line(&self) -> String {
+        match self.why() {
+            why if why.is_empty() => format!("{} missing", self.total),
+            why => format!("{} missing ({why})", self.total),
+        }
+    }
+
+    /// The reasons that occur, with their numbers; empty when nothing is missing.
+    pub fn why(&self) -> String {
+        let occurring = self.by_reason().into_iter().filter(|(_, count)| *count > 0);
+        let words: Vec<_> = occurring.map(|(reason, count)| format!("{count} {reason}")).collect();
+        words.join(", ")
+    }
+
     /// Every reason with its number, for tables and metrics.
     pub fn by_reason(&self) -> [(&'static str, u64); 7] {
         [

@@ -105,6 +105,14 @@ impl Backend {
         }
     }
 
+    /// Whether there is something to connect to: `false` for a SQLite file that was never created.
+    pub(super) fn exists(settings: &Database) -> bool {
+        let url = settings.url.expose_secret();
+        !url.starts_with("sqlite:")
+            || SqliteConnectOptions::from_str(url)
+                .map_or(true, |options| options.get_filename().exists())
+    }
+
     /// Bytes of SQLite's write-ahead log, which the database itself does not count.
     pub(super) fn wal_bytes(&self) -> u64 {
         match self {
@@ -192,12 +200,12 @@ fn create_private(file: &std::path::Path) -> std::io::Result<()> {
 }
 
 fn reason(error: &sqlx::Error) -> String {
-    match error {
-        sqlx::Error::Database(database) => database.message().to_owned(),
-        sqlx::Error::PoolTimedOut => {
-            format!("no connection within {} s; is the server running?", PATIENCE.as_secs())
-        }
-        other => other.to_string(),
+    if let sqlx::Error::Database(database) = error {
+        database.message().to_owned()
+    } else if let sqlx::Error::PoolTimedOut = error {
+        format!("no connection within {} s; is the server running?", PATIENCE.as_secs())
+    } else {
+        error.to_string()
     }
 }
 

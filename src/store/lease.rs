@@ -47,6 +47,9 @@ const RENEW: &str = "UPDATE hooks SET lease_until = $3 WHERE name = $1 AND lease
 const RELEASE: &str = "UPDATE hooks SET lease_owner = NULL, lease_until = NULL, \
      lease_token = lease_token + 1 WHERE name = $1 AND lease_token = $2";
 
+/// Who holds the lease, and until when.
+type Holder = (Option<String>, Option<DateTime<Utc>>);
+
 impl Store {
     /// Takes the sweep lease of a hook if it is free or expired. A higher token each time.
     pub async fn acquire(
@@ -56,19 +59,18 @@ impl Store {
         now: DateTime<Utc>,
         until: DateTime<Utc>,
     ) -> Result<Acquired> {
-        let (token, holder): (Option<i64>, (Option<String>, Option<DateTime<Utc>>)) =
-            in_write!(self.backend(), |tx| {
-                sqlx::query(KNOW).bind(hook.as_str()).execute(&mut *tx).await?;
-                let token = sqlx::query_scalar(TAKE)
-                    .bind(hook.as_str())
-                    .bind(owner)
-                    .bind(now)
-                    .bind(until)
-                    .fetch_optional(&mut *tx)
-                    .await?;
-                let holder = sqlx::query_as(HOLDER).bind(hook.as_str()).fetch_one(&mut *tx).await?;
-                (token, holder)
-            });
+        let (token, holder): (Option<i64>, Holder) = in_write!(self.backend(), |tx| {
+            sqlx::query(KNOW).bind(hook.as_str()).execute(&mut *tx).await?;
+            let token = sqlx::query_scalar(TAKE)
+                .bind(hook.as_str())
+                .bind(owner)
+                .bind(now)
+                .bind(until)
+                .fetch_optional(&mut *tx)
+                .await?;
+            let holder = sqlx::query_as(HOLDER).bind(hook.as_str()).fetch_one(&mut *tx).await?;
+            (token, holder)
+        });
         match (token, holder) {
             (Some(token), _) => {
                 Ok(Acquired::Held(Lease { hook: hook.clone(), owner: owner.to_owned(), token }))

@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, collections::HashMap};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
     Result, Store,
@@ -13,21 +13,27 @@ use super::{
 use crate::domain::ids::{Guid, HookName};
 
 const LISTED: &str = "SELECT guid, first_attempt_at FROM deliveries \
-     WHERE hook = $1 AND first_attempt_at >= $2 AND (CAST($3 AS TEXT) IS NULL OR event = $3) \
+     WHERE hook = $1 AND first_attempt_at >= $2 AND first_attempt_at <= $5 \
+     AND (first_attempt_at < $5 OR guid > $6) AND (CAST($3 AS TEXT) IS NULL OR event = $3) \
      ORDER BY first_attempt_at DESC, guid LIMIT $4";
 
 /// Materialised, or SQLite would walk the history in the order of the index on the first attempt.
 const OPEN: &str = "WITH open_ones AS MATERIALIZED ( \
      SELECT guid, first_attempt_at, event FROM deliveries WHERE hook = $1 AND open = 1) \
      SELECT guid, first_attempt_at FROM open_ones \
-     WHERE first_attempt_at >= $2 AND (CAST($3 AS TEXT) IS NULL OR event = $3) \
+     WHERE first_attempt_at >= $2 AND first_attempt_at <= $5 \
+     AND (first_attempt_at < $5 OR guid > $6) AND (CAST($3 AS TEXT) IS NULL OR event = $3) \
      ORDER BY first_attempt_at DESC, guid LIMIT $4";
 
 const UNLISTED: &str = "SELECT guid, received_at FROM receipts \
-     WHERE hook = $1 AND received_at >= $2 AND (CAST($3 AS TEXT) IS NULL OR event = $3) \
+     WHERE hook = $1 AND received_at >= $2 AND received_at <= $5 \
+     AND (received_at < $5 OR guid > $6) AND (CAST($3 AS TEXT) IS NULL OR event = $3) \
      AND NOT EXISTS (SELECT 1 FROM deliveries \
      WHERE deliveries.hook = receipts.hook AND deliveries.guid = receipts.guid) \
      ORDER BY received_at DESC, guid LIMIT $4";
+
+/// The last day of year 9999: no delivery is newer, and as text it still sorts.
+const FOREVER: TimeDelta = TimeDelta::days(2_932_896);
 
 type Keys = Vec<(String, DateTime<Utc>)>;
 
@@ -85,12 +91,18 @@ impl Store {
         since: DateTime<Utc>,
         query: &Query,
     ) -> Result<Keys> {
+        let (newest, after) = query.before.as_ref().map_or_else(
+            || (DateTime::UNIX_EPOCH + FOREVER, ""),
+            |(newest, after)| (*newest, after.as_str()),
+        );
         Ok(on!(self.backend(), |db| {
             sqlx::query_as(sql)
                 .bind(hook.as_str())
                 .bind(since)
                 .bind(query.event.as_deref())
                 .bind(i64::from(query.limit))
+                .bind(newest)
+                .bind(after)
                 .fetch_all(db)
                 .await?
         }))

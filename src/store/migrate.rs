@@ -12,6 +12,9 @@ use super::{
 };
 use crate::config::{Database, Migrate};
 
+/// Where sqlx notes what was applied.
+const TABLE: &str = "_sqlx_migrations";
+
 /// The migrations of SQLite and of PostgreSQL; same numbers, same names.
 pub static MIGRATORS: [Migrator; 2] =
     [sqlx::migrate!("migrations/sqlite"), sqlx::migrate!("migrations/postgres")];
@@ -27,6 +30,10 @@ pub(super) async fn connect(settings: &Database) -> Result<Backend> {
             Ok(backend)
         }
         Migrate::Manual => {
+            if !Backend::exists(settings) {
+                let [sqlite, _] = &MIGRATORS;
+                return Err(StoreError::Pending { pending: sqlite.iter().count() });
+            }
             let backend = Backend::connect(settings, false).await?;
             match pending(&backend).await? {
                 0 => Ok(backend),
@@ -75,7 +82,7 @@ async fn pending(backend: &Backend) -> Result<usize> {
         let applied = if tables == 0 {
             Vec::new()
         } else {
-            connection.list_applied_migrations("_sqlx_migrations").await.map_err(failed)?
+            connection.list_applied_migrations(TABLE).await.map_err(failed)?
         };
         if let Some(newer) = applied.iter().find(|a| !migrator.version_exists(a.version)) {
             return Err(failed(MigrateError::VersionMissing(newer.version)));
@@ -89,36 +96,45 @@ async fn pending(backend: &Backend) -> Result<usize> {
 async fn apply(backend: &Backend) -> Result<usize> {
     each!(backend, |pool, migrator, begin, guard, _has| {
         let mut tx = pool.begin_with(begin).await?;
-        for statement in guard {
-            sqlx::query(*statement).execute(&mut *tx).await?;
+        let ran = async {
+            for statement in guard {
+                sqlx::query(*statement).execute(&mut *tx).await?;
+            }
+            tx.ensure_migrations_table(TABLE).await.map_err(failed)?;
+            let before = tx.list_applied_migrations(TABLE).await.map_err(failed)?.len();
+            // The migrator's own lock is a session lock, which outlives a failed migration.
+            let mut migrator =
+                Migrator { migrations: migrator.migrations.clone(), ..Migrator::DEFAULT };
+            migrator.set_locking(false);
+            migrator.run_direct(None, &mut *tx, false).await.map_err(failed)?;
+            Ok(migrator.iter().count() - before)
         }
-        tx.ensure_migrations_table("_sqlx_migrations").await.map_err(failed)?;
-        let before = tx.list_applied_migrations("_sqlx_migrations").await.map_err(failed)?.len();
-        // The migrator's own lock is a session lock, which outlives a failed migration.
-        let mut migrator =
-            Migrator { migrations: migrator.migrations.clone(), ..Migrator::DEFAULT };
-        migrator.set_locking(false);
-        migrator.run_direct(None, &mut *tx, false).await.map_err(failed)?;
-        tx.commit().await?;
-        Ok(migrator.iter().count() - before)
+        .await;
+        // Awaited, so that the guard is gone when the caller learns of the failure.
+        match &ran {
+            Ok(_) => tx.commit().await?,
+            Err(_) => tx.rollback().await?,
+        }
+        ran
     })
 }
 
 fn failed(error: MigrateError) -> StoreError {
-    match error {
-        MigrateError::VersionMissing(version) => StoreError::Migrate(
-            format!(
-                "the database has migration {version}, which this version of redeliverd does not \
-                 know; run the version that made it, or a newer one"
-            )
-            .into(),
-        ),
-        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => {
-            match StoreError::from(error) {
-                StoreError::Query(source) => StoreError::Migrate(source),
-                other => other,
-            }
-        }
-        other => StoreError::Migrate(Box::new(other)),
+    if let MigrateError::VersionMissing(version) = error {
+        let message = format!(
+            "the database has migration {version}, which this version of redeliverd does not \
+             know; run the version that made it, or a newer one"
+        );
+        return StoreError::Migrate(message.into());
     }
+    if let MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) = error {
+        let error = StoreError::from(error);
+        // A database that does not answer is no defect of the migration.
+        return if let StoreError::Query(source) = error {
+            StoreError::Migrate(source)
+        } else {
+            error
+        };
+    }
+    StoreError::Migrate(Box::new(error))
 }

@@ -179,7 +179,8 @@ pub struct Query {
     pub since: Option<DateTime<Utc>>,
     /// Only deliveries not closed by a verdict.
     pub open_only: bool,
-    /// Only what comes after this (known since, GUID) in the order of the answer.
+    /// Only what comes after this (known since, GUID) in the order of the answer. Hooks share
+    /// GUIDs, so only the answer for one hook can be continued so without a loss.
     pub before: Option<(DateTime<Utc>, Guid)>,
     /// At most this many.
     pub limit: u32,

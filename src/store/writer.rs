@@ -44,7 +44,7 @@ const COUNT: &str = "UPDATE receipts SET arrivals = arrivals + 1, \
      WHERE hook = $1 AND guid = $2 RETURNING digest";
 
 enum Message {
-    Record(Packed, oneshot::Sender<Result<Recorded>>),
+    Record(Box<Packed>, oneshot::Sender<Result<Recorded>>),
     Close,
 }
 
@@ -69,7 +69,7 @@ impl Writer {
     pub(super) async fn record(&self, packed: Packed) -> Result<Recorded> {
         let closed = || StoreError::Unavailable("the store is closed".into());
         let (answer, committed) = oneshot::channel();
-        self.queue.send(Message::Record(packed, answer)).await.map_err(|_| closed())?;
+        self.queue.send(Message::Record(Box::new(packed), answer)).await.map_err(|_| closed())?;
         committed.await.map_err(|_| closed())?
     }
 
@@ -113,7 +113,7 @@ async fn run(backend: Backend, mut messages: mpsc::Receiver<Message>, committed:
 /// commit, so that one bad row never stops the others.
 async fn write(
     backend: &Backend,
-    rows: &[Packed],
+    rows: &[Box<Packed>],
     committed: &AtomicBool,
 ) -> Vec<Result<Recorded>> {
     if rows.is_empty() {
@@ -143,10 +143,10 @@ async fn write(
 }
 
 /// One transaction: new keys inserted in few statements, known ones counted one by one.
-async fn commit(backend: &Backend, rows: &[Packed]) -> Result<Vec<Recorded>> {
+async fn commit(backend: &Backend, rows: &[Box<Packed>]) -> Result<Vec<Recorded>> {
     // In the order of the key, so that two PostgreSQL clients with common GUIDs never wait for each
     // other in a circle.
-    let mut order: Vec<(usize, &Packed)> = rows.iter().enumerate().collect();
+    let mut order: Vec<(usize, &Packed)> = rows.iter().map(Box::as_ref).enumerate().collect();
     order.sort_by_key(|(at, row)| (row.hook.as_str(), row.guid.as_str(), *at));
     let mut firsts = order.clone();
     firsts.dedup_by_key(|(_, row)| (row.hook.as_str(), row.guid.as_str()));

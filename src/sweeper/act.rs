@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
 use super::{
-    Pass, Progress,
+    Pass, Progress, Sweeper,
     ask::{Ask, Asked},
     calls::ending,
     decide::Planned,
@@ -60,7 +60,7 @@ impl Pass<'_> {
         standing: &Standing,
     ) -> Result<(), StoreError> {
         let probe = ramp.down.is_some();
-        let mut going = !planned.ask.is_empty() && self.may_ask();
+        let mut going = !planned.ask.is_empty() && self.may_ask().await;
         // Before the first request, so that a kill cannot hide that a batch is under way.
         let ramp = if going { ramp.asked(self.sweeper.clock.now()) } else { ramp };
         if stored != Some(&ramp) {
@@ -96,7 +96,7 @@ impl Pass<'_> {
 
     /// Whether anything may be asked now. Nothing is, without having seen the newest attempts, after
     /// GitHub set a limit or refused us, or while our own store does not take what would arrive.
-    fn may_ask(&mut self) -> bool {
+    async fn may_ask(&mut self) -> bool {
         if !self.tally.head_read {
             return false;
         }
@@ -110,7 +110,9 @@ impl Pass<'_> {
         if self.stopped() {
             return false;
         }
-        if !self.sweeper.store.records() {
+        // The last arrival that failed says so until the next one comes, which may take days.
+        let Sweeper { store, clock, .. } = self.sweeper;
+        if !store.records() && store.check_writable(clock.now()).await.is_err() {
             let error = "our own store takes no receipts now, so nothing is asked for".to_owned();
             self.tally.stop(Ending::Failed, error);
             return false;
@@ -126,7 +128,7 @@ impl Pass<'_> {
             () = stop.cancelled() => {}
         }
         pace.next = Instant::now() + pace.interval;
-        self.may_ask()
+        self.may_ask().await
     }
 
     /// Looks once more before asking: a sweep of many requests takes minutes, and what arrived in

@@ -145,7 +145,8 @@ impl Pass<'_> {
                 let guid = delivery.guid.clone();
                 found.candidates.push(Candidate { guid, attempt, nth, expires_at });
                 found.notes.insert(delivery.guid, Note { why, judged });
-            } else if !same(judged.as_ref(), &verdict) {
+            } else if verdict.is_closed() || !same(judged.as_ref(), &verdict) {
+                // What was reopened is closed again, also when the words are the same as before.
                 changed.push((delivery.guid, verdict));
             }
         }

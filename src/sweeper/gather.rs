@@ -170,23 +170,27 @@ impl Pass<'_> {
 }
 
 impl Pass<'_> {
-    /// A page could not be read. A hole whose link GitHub refused stays, and is read from the head;
-    /// any other error ends the pass.
+    /// A page could not be read. A hole whose link GitHub refused, or that must not be followed,
+    /// stays and is read from the head; any error but a refused link ends the pass.
     async fn cut(
         &mut self,
         walk: Option<&Walk>,
         reader: &mut Reader,
         error: &GitHubError,
     ) -> Result<End, StoreError> {
-        let (GitHubError::BadCursor { .. }, Some(walk)) = (error, walk) else {
-            self.failed(error).await?;
-            return Ok(End::Halt);
-        };
-        let hook = &self.sweeper.settings.hook.name;
-        tracing::warn!(%hook, %error, "a page link is refused; reading again from the head");
-        refused(&mut reader.listing, walk);
-        self.save_page(reader, &[]).await?;
-        Ok(End::Fine)
+        let dead_link =
+            matches!(error, GitHubError::BadCursor { .. } | GitHubError::ForeignLink { .. });
+        if let (true, Some(walk)) = (dead_link, walk) {
+            refused(&mut reader.listing, walk);
+            self.save_page(reader, &[]).await?;
+        }
+        if matches!(error, GitHubError::BadCursor { .. }) && walk.is_some() {
+            let hook = &self.sweeper.settings.hook.name;
+            tracing::warn!(%hook, %error, "a page link is refused; reading again from the head");
+            return Ok(End::Fine);
+        }
+        self.failed(error).await?;
+        Ok(End::Halt)
     }
 
     /// GitHub sent us back to a page already read in this walk: going on would never end.

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use aws_lc_rs::digest::{SHA256, digest};
 use chrono::{DateTime, Utc};
 
 use super::{
@@ -42,9 +41,8 @@ impl Settings {
     pub fn new(hook: config::Hook, sweep: config::Sweep) -> Self {
         let config::Credential::App { issuer, .. } = &hook.api.credential;
         let credential = format!("{}|{issuer}", hook.api.base.origin().ascii_serialization());
-        // Only what can close a delivery: pace and caps are looked at anew in every sweep anyway.
-        let rules = format!("{}|{:?}", hook.policy.trust.as_str(), hook.policy.filter);
-        let fingerprint = hex::encode(digest(&SHA256, rules.as_bytes()));
+        // Pace and caps are looked at anew in every sweep anyway.
+        let fingerprint = config::rules_fingerprint(&hook);
         Self { hook, sweep, credential, fingerprint }
     }
 }

@@ -112,7 +112,8 @@ fn files() -> Vec<(String, String)> {
         .map(|path| {
             let name = path.strip_prefix(&root).expect("below src").display().to_string();
             let text = fs::read_to_string(&path).expect("readable");
-            let shipped = text.split("#[cfg(test)]").next().unwrap_or_default();
+            // Only the inline module: what follows `#[cfg(test)] mod tests;` ships.
+            let shipped = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
             let code: Vec<_> =
                 shipped.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
             (name, code.join("\n"))

@@ -1,7 +1,14 @@
 //! The integration tests: one binary, so that they link once and share their fakes.
 
+#![expect(unreachable_pub, reason = "what is shared says `pub`; nothing outside can reach it")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
 mod architecture;
 mod cli;
 mod daemon;
+mod drill;
+mod examples;
+mod migrations;
+mod store;
 mod support;
 mod sweep;

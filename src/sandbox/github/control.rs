@@ -4,13 +4,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::{
     Extension, Json, Router,
-    extract::{Query, State},
+    body::Bytes,
+    extract::{FromRequest, Query, Request, State},
     http::StatusCode,
     response::{IntoResponse, Response},
     routing::{get, post},
 };
 use chrono::{SecondsFormat, TimeDelta};
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::{
@@ -52,7 +53,7 @@ fn one() -> u32 {
 async fn emit(
     State(api): State<Api>,
     Extension(events): Events,
-    Json(request): Json<EmitRequest>,
+    Typed(request): Typed<EmitRequest>,
 ) -> Response {
     let Some(hooks) = chosen(&api.world, request.hook.as_deref()) else { return no_hook() };
     let mut guids = Vec::new();
@@ -95,7 +96,7 @@ struct FaultsRequest {
     clock_skew_seconds: Option<i64>,
 }
 
-async fn faults(State(api): State<Api>, Json(request): Json<FaultsRequest>) -> Response {
+async fn faults(State(api): State<Api>, Typed(request): Typed<FaultsRequest>) -> Response {
     let sender = match request.sender.as_ref().map(sending) {
         Some(None) => return refuse("unknown sender"),
         Some(known) => known,
@@ -176,7 +177,7 @@ struct HookRequest {
     content_type: Option<String>,
 }
 
-async fn hook(State(api): State<Api>, Json(request): Json<HookRequest>) -> Response {
+async fn hook(State(api): State<Api>, Typed(request): Typed<HookRequest>) -> Response {
     let Some(hooks) = chosen(&api.world, request.hook.as_deref()) else { return no_hook() };
     let content_type = match request.content_type.as_deref().map(ContentType::from_word) {
         Some(None) => return refuse("content_type is json or form"),
@@ -201,6 +202,21 @@ async fn hook(State(api): State<Api>, Json(request): Json<HookRequest>) -> Respo
 #[derive(Deserialize)]
 struct LogQuery {
     limit: Option<usize>,
+}
+
+/// A JSON body whatever its declared type: people type these requests by hand, and `curl -d` says
+/// form.
+struct Typed<T>(T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Typed<T> {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Response> {
+        let body =
+            Bytes::from_request(request, state).await.map_err(IntoResponse::into_response)?;
+        let body: &[u8] = if body.is_empty() { b"{}" } else { &body };
+        serde_json::from_slice(body).map(Self).map_err(|error| refuse(&error.to_string()))
+    }
 }
 
 async fn log(State(api): State<Api>, Query(query): Query<LogQuery>) -> Json<Value> {

@@ -8,7 +8,6 @@ mod setup;
 mod tally;
 
 use std::{
-    collections::BTreeSet,
     path::PathBuf,
     time::{Duration, Instant},
 };
@@ -27,7 +26,7 @@ use crate::report::{self, Missing};
 /// How long the repair may take before the story ends badly.
 const PATIENCE: Duration = Duration::from_mins(5);
 /// How often the state is looked at while waiting.
-const LOOK: Duration = Duration::from_millis(200);
+const LOOK: Duration = Duration::from_millis(100);
 
 /// What the story is made of.
 #[derive(Debug, Clone)]
@@ -104,11 +103,11 @@ pub async fn tell(options: &Options, say: &(dyn Fn(&str) + Sync)) -> anyhow::Res
     for _ in 0..calm {
         emitted.push(cast.emit(&scene, Fate::Delivered).await);
     }
-    phases.push(phase(&scene, &daemon, "calm", &emitted, say).await?);
+    phases.push(watch("calm", &scene, &daemon, &emitted, say).await?);
     for fate in trouble {
         emitted.push(cast.emit(&scene, fate).await);
     }
-    phases.push(phase(&scene, &daemon, "trouble", &emitted, say).await?);
+    phases.push(watch("trouble", &scene, &daemon, &emitted, say).await?);
 
     let address = daemon.receiver;
     daemon.stop().await?;
@@ -117,10 +116,8 @@ pub async fn tell(options: &Options, say: &(dyn Fn(&str) + Sync)) -> anyhow::Res
         emitted.push(cast.emit(&scene, Fate::Outage).await);
     }
     daemon = Daemon::start(&scene, Some(address)).await?;
-    phases.push(phase(&scene, &daemon, "outage", &emitted, say).await?);
-
-    wait_for_repair(&scene, &daemon, &emitted, say).await?;
-    phases.push(phase(&scene, &daemon, "repaired", &emitted, say).await?);
+    say(&format!("{outage} events later it is up again"));
+    phases.push(watch("outage", &scene, &daemon, &emitted, say).await?);
     let outcome =
         tally::draw_up(&scene, &daemon.store, options, phases, &emitted, started.elapsed()).await?;
     Ok(Told { outcome, scene, daemon })
@@ -190,48 +187,40 @@ impl Cast {
     }
 }
 
-/// Notes what is missing after an act, by the daemon's own word.
-async fn phase(
+/// Follows one act, by the daemon's own word, until every event has a receipt and nothing is
+/// missing, or nobody has the patience.
+async fn watch(
+    name: &'static str,
     scene: &Scene,
     daemon: &Daemon,
-    name: &'static str,
     emitted: &[Emitted],
     say: &(dyn Fn(&str) + Sync),
 ) -> anyhow::Result<PhaseReport> {
+    let started = Instant::now();
+    let mut report = PhaseReport { name, events: emitted.len(), ..PhaseReport::default() };
     daemon.sweep().await?;
-    let missing = missing(scene, daemon).await?;
-    let report = PhaseReport { name, events: emitted.len(), missing };
-    say(&report.line());
-    Ok(report)
+    loop {
+        let missing = missing(scene, daemon).await?;
+        if missing.total > report.at_worst.total {
+            say(&format!("{name}: {}", missing.line()));
+            report.at_worst = missing.clone();
+        }
+        report.at_the_end = missing.total;
+        let repaired =
+            missing.total == 0 && tally::all_received(scene, &daemon.store, emitted).await?;
+        if daemon.died() {
+            bail!("the daemon ended during the story");
+        }
+        if repaired || started.elapsed() > PATIENCE {
+            report.took_ms = u64::try_from(started.elapsed().as_millis())?;
+            say(&report.line());
+            return Ok(report);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
 }
 
 async fn missing(scene: &Scene, daemon: &Daemon) -> anyhow::Result<Missing> {
     let status = report::status(&daemon.store, &scene.config, scene.clock.now()).await?;
     Ok(status.hooks.into_iter().next().map(|hook| hook.missing).unwrap_or_default())
-}
-
-async fn wait_for_repair(
-    scene: &Scene,
-    daemon: &Daemon,
-    emitted: &[Emitted],
-    say: &(dyn Fn(&str) + Sync),
-) -> anyhow::Result<()> {
-    let end = Instant::now() + PATIENCE;
-    let mut said = BTreeSet::new();
-    loop {
-        let now = missing(scene, daemon).await?;
-        if said.insert(now.total) && now.total > 0 {
-            say(&format!("  still missing: {}", now.total));
-        }
-        if now.total == 0 && tally::all_received(scene, &daemon.store, emitted).await? {
-            return Ok(());
-        }
-        if daemon.died() {
-            bail!("the daemon ended during the story");
-        }
-        if Instant::now() > end {
-            return Ok(());
-        }
-        tokio::time::sleep(LOOK).await;
-    }
 }

@@ -1,6 +1,9 @@
 //! The end of the story: what happened to each event, by GitHub's books and by ours.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -8,7 +11,7 @@ use serde::Serialize;
 use super::{Options, setup::Scene};
 use crate::{
     domain::{delivery::Outcome as Asked, ids::Guid},
-    report::Missing,
+    report::{self, Missing, Shown},
     store::{Store, types::Story},
 };
 
@@ -39,15 +42,19 @@ pub(super) struct Emitted {
     pub(super) fate: Fate,
 }
 
-/// What was missing after one act.
-#[derive(Debug, Serialize)]
+/// One act of the story.
+#[derive(Debug, Default, Serialize)]
 pub struct PhaseReport {
-    /// `calm`, `trouble`, `outage`, `repaired`.
+    /// `calm`, `trouble`, `outage`.
     pub name: &'static str,
     /// Events so far.
     pub events: usize,
-    /// Missing by reason, in the daemon's own words.
-    pub missing: Missing,
+    /// Missing by reason when most was missing, in the daemon's own words.
+    pub at_worst: Missing,
+    /// Missing when the act ended.
+    pub at_the_end: u64,
+    /// How long the act was watched.
+    pub took_ms: u64,
 }
 
 /// All events of one fate.
@@ -80,8 +87,8 @@ pub struct Outcome {
     pub requests: u32,
     /// Redelivery requests by GitHub's count; equal, unless something was sent unrecorded.
     pub requests_counted_by_github: u64,
-    /// One GUID per fate, to look at with `show`.
-    pub examples: BTreeMap<Fate, String>,
+    /// One delivery per fate, as `show` tells it.
+    pub examples: BTreeMap<Fate, Shown>,
     /// Events without a receipt, or with other bytes, at the end.
     pub missing: u32,
     /// How long the story took.
@@ -90,15 +97,13 @@ pub struct Outcome {
 
 impl PhaseReport {
     pub(super) fn line(&self) -> String {
-        let why: Vec<String> = self
-            .missing
-            .by_reason()
-            .into_iter()
-            .filter(|(_, count)| *count > 0)
-            .map(|(reason, count)| format!("{count} {reason}"))
-            .collect();
-        let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join(", ")) };
-        format!("{}: {} events so far, {} missing{why}", self.name, self.events, self.missing.total)
+        let (name, events) = (self.name, self.events);
+        let took = format!("{}.{} s", self.took_ms / 1_000, self.took_ms % 1_000 / 100);
+        match (self.at_worst.total, self.at_the_end) {
+            (0, 0) => format!("{name}: {events} events so far, none was ever missing"),
+            (_, 0) => format!("{name}: {events} events so far, all repaired after {took}"),
+            (_, left) => format!("{name}: {events} events so far, {left} missing after {took}"),
+        }
     }
 }
 
@@ -136,7 +141,11 @@ pub(super) async fn draw_up(
     for event in emitted {
         let summary = fates.entry(event.fate).or_default();
         summary.events += 1;
-        examples.entry(event.fate).or_insert_with(|| event.guid.clone());
+        if let Entry::Vacant(free) = examples.entry(event.fate)
+            && let Some(shown) = shown(scene, store, event).await?
+        {
+            free.insert(shown);
+        }
         let Some(known) = story(scene, store, event).await? else {
             missing += 1;
             continue;
@@ -171,6 +180,11 @@ pub(super) async fn draw_up(
         missing,
         duration_ms: u64::try_from(took.as_millis())?,
     })
+}
+
+async fn shown(scene: &Scene, store: &Store, event: &Emitted) -> anyhow::Result<Option<Shown>> {
+    let Some(hook) = scene.config.hooks.first() else { return Ok(None) };
+    Ok(report::show(store, hook, &Guid::new(&event.guid)?, scene.clock.now()).await?)
 }
 
 async fn same_bytes(scene: &Scene, store: &Store, event: &Emitted) -> anyhow::Result<bool> {

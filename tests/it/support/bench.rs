@@ -68,7 +68,7 @@ pub struct Bench {
 }
 
 /// The defaults of `config/redeliverd.toml`, but no pause between requests.
-pub fn app_hook(api: &str) -> (config::Hook, config::Sweep) {
+fn app_hook(api: &str) -> (config::Hook, config::Sweep) {
     let policy = Policy {
         trust: Trust::Receipt,
         repair: Repair::Redeliver,
@@ -103,7 +103,7 @@ pub fn app_hook(api: &str) -> (config::Hook, config::Sweep) {
         overlap: minutes(2),
         recheck_every: minutes(30),
         recheck_back: minutes(15),
-        lease: Duration::from_secs(60),
+        lease: Duration::from_mins(1),
         min_interval: Duration::ZERO,
         max_pages: 200,
     };
@@ -278,7 +278,7 @@ impl Bench {
     }
 }
 
-pub async fn memory_of(store: &Store, hook: &HookName) -> HookMemory {
+async fn memory_of(store: &Store, hook: &HookName) -> HookMemory {
     store.hook(hook).await.unwrap()
 }
 

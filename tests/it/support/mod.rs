@@ -1,7 +1,9 @@
-//! What the tests share: a bench with a simulated GitHub, a receiver, a store and a sweeper.
+//! What the tests share: databases, a bench with a simulated GitHub, and the shipped program.
 
+pub mod backends;
 mod bench;
+pub mod daemon;
+pub mod postgres;
 mod receiver;
 
-pub use self::bench::{Bench, PERIOD, app_hook, memory_of, minutes, start};
-pub mod daemon;
+pub use self::bench::{Bench, PERIOD, minutes, start};

@@ -189,6 +189,19 @@ async fn new_rules_are_applied_to_what_old_rules_had_closed() {
     assert_eq!(bench.sweep().await.requested, 1);
 }
 
+// New rules reopen the whole window; what they judge as before must not stay open for ever.
+#[tokio::test]
+async fn what_was_reopened_is_closed_again() {
+    let mut bench = Bench::new().await;
+    bench.emit(3, Sending::Deliver).await;
+    bench.advance(PERIOD);
+    bench.sweep().await;
+    assert_eq!(bench.store.open_count(&bench.name).await.unwrap(), 0);
+    bench.sweeper = bench.second(|settings| settings.hook.policy.trust = Trust::Both);
+    bench.sweeps(1).await;
+    assert_eq!(bench.store.open_count(&bench.name).await.unwrap(), 0);
+}
+
 #[tokio::test]
 async fn since_asks_for_adopted_deliveries_for_good() {
     let mut bench = Bench::unadopted(|_, _| {}).await;

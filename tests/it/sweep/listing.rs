@@ -115,6 +115,22 @@ async fn a_link_that_comes_back_ends_the_pass_with_an_error_that_names_it() {
     assert_eq!(report.new_attempts + after[0].new_attempts, 350);
 }
 
+// Such a link is not kept, or the part below it would stay unread until it leaves the window.
+#[tokio::test]
+async fn a_link_that_must_not_be_followed_is_told_and_the_rest_is_read_once_it_is_right() {
+    let mut bench = Bench::unadopted(|_, _| {}).await;
+    bench.history(350, 200, start() - minutes(10));
+    let foreign = Link::Foreign("https://elsewhere.example/app/hook/deliveries".to_owned());
+    bench.world.faults(|faults| faults.api.link = foreign);
+    let report = bench.sweep().await;
+    assert_eq!((report.complete, report.ending, report.listed), (false, Ending::Failed, 100));
+    assert!(report.error.unwrap().contains("elsewhere.example"));
+    bench.world.faults(|faults| faults.api.link = Link::Honest);
+    let after = bench.sweeps(1).await;
+    assert!(after[0].complete);
+    assert_eq!(report.new_attempts + after[0].new_attempts, 350);
+}
+
 // L13
 #[tokio::test]
 async fn a_refused_cursor_restarts_from_the_head_and_asks_for_nothing_twice() {

@@ -1,0 +1,15 @@
+//! The conformance suite of the store: every method, every statement, on both databases.
+
+mod deliveries;
+mod hooks;
+mod lease;
+mod opening;
+mod pages;
+mod parallel;
+mod plans;
+mod receipts;
+mod redeliveries;
+mod source;
+mod sweeps;
+mod verdicts;
+mod world;

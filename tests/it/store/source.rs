@@ -1,0 +1,49 @@
+//! Rules for the store's own source that no compiler checks.
+
+use std::{fs, path::PathBuf};
+
+fn files() -> Vec<(PathBuf, String)> {
+    let directory = format!("{}/src/store", env!("CARGO_MANIFEST_DIR"));
+    let files: Vec<_> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| (path.clone(), fs::read_to_string(path).unwrap()))
+        .collect();
+    assert!(files.len() > 10);
+    files
+}
+
+// S2
+#[test]
+fn every_writing_transaction_begins_with_the_dialects_words() {
+    for (path, text) in files() {
+        assert!(!text.contains(".begin()"), "{}", path.display());
+        let begins = text.matches(".begin_with(").count();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let allowed = match name {
+            "backend.rs" => 2,
+            "migrate.rs" => 1,
+            _ => 0,
+        };
+        assert_eq!(begins, allowed, "{name}");
+    }
+}
+
+// S8, S11, S14
+#[test]
+fn no_lock_outlives_its_transaction() {
+    for (path, text) in files() {
+        for word in ["pg_advisory_lock", "pg_try_advisory_lock", "LISTEN "] {
+            assert!(!text.contains(word), "{}: {word}", path.display());
+        }
+    }
+}
+
+#[test]
+fn sql_is_constant_and_never_asks_for_the_time() {
+    for (path, text) in files() {
+        for word in ["AssertSqlSafe", "CURRENT_TIMESTAMP", "now()", "datetime("] {
+            assert!(!text.contains(word), "{}: {word}", path.display());
+        }
+    }
+}
