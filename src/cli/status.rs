@@ -43,14 +43,14 @@ fn text(status: &Status, style: Style) -> String {
                 .map_or_else(|| "never".to_owned(), |at| table::time(at, style)),
         ]);
     }
-    let mut text = table.to_string();
+    let mut lines = vec![table.to_string()];
     for condition in status.conditions.iter().filter(|c| c.state != State::Resolved.as_str()) {
         let since = condition
             .since
             .map_or_else(String::new, |at| format!(" since {}", table::time(at, style)));
         let hook = condition.hook.as_ref().map_or_else(String::new, |hook| format!(" on {hook}"));
         let (state, name) = (&condition.state, &condition.name);
-        text.push_str(&format!("\n{state}{since}: {name}{hook}: {}", condition.summary));
+        lines.push(format!("{state}{since}: {name}{hook}: {}", condition.summary));
     }
-    text
+    lines.join("\n")
 }

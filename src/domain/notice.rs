@@ -51,21 +51,24 @@ pub fn decide(
     now: DateTime<Utc>,
 ) -> Option<Why> {
     match (finding.state, said) {
-        // Nobody could look: neither news nor the end of what was told.
-        (State::Unknown, _) => None,
-        // It ended before anybody was told.
-        (State::Resolved, None) => None,
-        (State::Resolved, Some(_)) => Some(Why::Resolved),
         (State::Firing, None) => Some(Why::New),
-        // By half of what people know about, so that a slow outage is not told at every event.
-        (State::Firing, Some(said))
-            if finding.count > said.count
-                && finding.count.saturating_mul(2) >= said.count.saturating_mul(3) =>
-        {
-            Some(Why::Grown)
-        }
-        (State::Firing, Some(said)) if now >= later(said.at, repeat_every) => Some(Why::Reminder),
-        (State::Firing, Some(_)) => None,
+        (State::Firing, Some(said)) => again(finding.count, said, repeat_every, now),
+        (State::Resolved, Some(_)) => Some(Why::Resolved),
+        // It ended before anybody was told. Or nobody could look, which is neither news nor the end
+        // of what was told.
+        (State::Resolved, None) | (State::Unknown, _) => None,
+    }
+}
+
+/// Growth counts by half of what people know about, so that a slow outage is not told at every event.
+fn again(count: u64, said: &Said, repeat_every: TimeDelta, now: DateTime<Utc>) -> Option<Why> {
+    let by_half = count.saturating_mul(2) >= said.count.saturating_mul(3);
+    if count > said.count && by_half {
+        Some(Why::Grown)
+    } else if now >= later(said.at, repeat_every) {
+        Some(Why::Reminder)
+    } else {
+        None
     }
 }
 

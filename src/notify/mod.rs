@@ -24,7 +24,11 @@ use std::{fmt, future::Future, pin::Pin, time::Duration};
 use chrono::TimeDelta;
 use thiserror::Error;
 
-pub use self::{notice::Notice, space::free_space, watch::Watch};
+pub use self::{
+    notice::Notice,
+    space::free_space,
+    watch::{Task, Watch},
+};
 use crate::{
     config::{Alerts, Channel},
     telemetry::{ChannelLabel, Metrics},

@@ -17,10 +17,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("store", &["domain", "config", "github"]),
     ("report", &["domain", "config", "store"]),
     ("receiver", &["domain", "clock", "config", "store", "telemetry"]),
-    (
-        "notify",
-        &["domain", "clock", "config", "lifecycle", "store", "report", "sweeper", "telemetry"],
-    ),
+    ("notify", &["domain", "clock", "config", "store", "report", "sweeper", "telemetry"]),
     ("sweeper", &["domain", "clock", "config", "store", "github", "telemetry"]),
     ("admin", &["domain", "clock", "config", "store", "report", "sweeper", "telemetry"]),
     (
@@ -31,7 +28,6 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "config",
             "domain",
             "github",
-            "lifecycle",
             "notify",
             "receiver",
             "schedule",

@@ -10,11 +10,16 @@ use super::{
 /// How long events may wait while none is handed over.
 const STALLED: TimeDelta = TimeDelta::minutes(5);
 
-fn inbox<'a>(hook: &'a HookFacts, draft: Draft) -> Result<(&'a InboxFacts, Draft), Finding> {
+/// Judges the inbox, where the hook has one and it could be read.
+fn looked(
+    hook: &HookFacts,
+    draft: Draft,
+    judge: impl FnOnce(&InboxFacts, Draft) -> Finding,
+) -> Finding {
     match &hook.inbox {
-        None => Err(draft.resolved("nothing is handed over from this hook")),
-        Some(Err(why)) => Err(draft.unknown("the state of the hand-over", why)),
-        Some(Ok(inbox)) => Ok((inbox, draft)),
+        None => draft.resolved("nothing is handed over from this hook"),
+        Some(Err(why)) => draft.unknown("the state of the hand-over", why),
+        Some(Ok(inbox)) => judge(inbox, draft),
     }
 }
 
@@ -25,47 +30,43 @@ pub(super) fn dead(hook: &HookFacts) -> Finding {
         Condition::DeadLetters,
         format!("redeliverd dead list, then redeliverd dead requeue --hook {name} GUID"),
     );
-    let (inbox, draft) = match inbox(hook, draft) {
-        Ok(found) => found,
-        Err(finding) => return finding,
-    };
-    if inbox.dead == 0 {
-        return draft.resolved("no event is dead");
-    }
-    let since =
-        inbox.dead_since.map_or_else(String::new, |at| format!(", the oldest at {}", time(at)));
-    let mut finding = draft.fires(format!(
-        "{} on hook {name} refused by the application for good{since}",
-        counted(inbox.dead, "event", "events")
-    ));
-    finding.count = inbox.dead;
-    finding.oldest = inbox.dead_since;
-    finding.guids = inbox.dead_guids.iter().take(super::GUIDS).cloned().collect();
-    finding
+    looked(hook, draft, |inbox, draft| {
+        if inbox.dead == 0 {
+            return draft.resolved("no event is dead");
+        }
+        let since =
+            inbox.dead_since.map_or_else(String::new, |at| format!(", the oldest at {}", time(at)));
+        let mut finding = draft.fires(format!(
+            "{} on hook {name} refused by the application for good{since}",
+            counted(inbox.dead, "event", "events")
+        ));
+        finding.count = inbox.dead;
+        finding.oldest = inbox.dead_since;
+        finding.guids = inbox.dead_guids.iter().take(super::GUIDS).cloned().collect();
+        finding
+    })
 }
 
 pub(super) fn stalled(hook: &HookFacts, now: DateTime<Utc>) -> Finding {
     let name = &hook.name;
     let draft = Draft::of(name, Condition::HandoverStalled, "redeliverd status");
-    let (inbox, draft) = match inbox(hook, draft) {
-        Ok(found) => found,
-        Err(finding) => return finding,
-    };
-    let Some(waiting_since) = inbox.waiting_since.filter(|_| inbox.waiting > 0) else {
-        return draft.resolved("no event waits");
-    };
-    let since = inbox.handed_over_at.map_or(waiting_since, |at| at.max(waiting_since));
-    if now - since <= STALLED {
-        return draft.resolved("events are handed over");
-    }
-    let mut finding = draft.fires(format!(
-        "{} on hook {name} waiting since {}, and none was handed over since {}; check that the \
+    looked(hook, draft, |inbox, draft| {
+        let Some(waiting_since) = inbox.waiting_since.filter(|_| inbox.waiting > 0) else {
+            return draft.resolved("no event waits");
+        };
+        let since = inbox.handed_over_at.map_or(waiting_since, |at| at.max(waiting_since));
+        if now - since <= STALLED {
+            return draft.resolved("events are handed over");
+        }
+        let mut finding = draft.fires(format!(
+            "{} on hook {name} waiting since {}, and none was handed over since {}; check that the \
          application answers",
-        counted(inbox.waiting, "event", "events"),
-        time(waiting_since),
-        time(since),
-    ));
-    finding.count = inbox.waiting;
-    finding.oldest = Some(waiting_since);
-    finding
+            counted(inbox.waiting, "event", "events"),
+            time(waiting_since),
+            time(since),
+        ));
+        finding.count = inbox.waiting;
+        finding.oldest = Some(waiting_since);
+        finding
+    })
 }
