@@ -10,8 +10,8 @@ use crate::{
     config::{Config, Hook},
     domain::{
         condition::{
-            Attempts, Disk, Facts, HookFacts, Lacking, LastSweep, Look, Requests, Shortfall,
-            StoreFacts, SweepEnd, Thresholds,
+            Attempts, Disk, Facts, HookFacts, InboxFacts, Lacking, LastSweep, Look, Requests,
+            Shortfall, StoreFacts, SweepEnd, Thresholds,
         },
         ids::{Guid, HookName},
     },
@@ -182,13 +182,14 @@ impl Gatherer {
 
     /// When something last came, or else when it first could have.
     async fn last_delivery(&self, bench: &Bench<'_>) -> Result<Option<DateTime<Utc>>, StoreError> {
-        let last = self.store.last_delivery(&bench.hook.name).await?;
-        Ok(last.max(bench.memory.recording_since.or(bench.memory.adopted_at)))
+        let arrived = self.store.newest_arrival(&bench.hook.name).await?;
+        let attempted = self.store.newest_first_attempt(&bench.hook.name).await?;
+        Ok(arrived.max(attempted).max(bench.memory.recording_since.or(bench.memory.adopted_at)))
     }
 }
 
 /// The state of a hook's hand-over, where it has one.
-fn inbox(hook: &Hook) -> Option<Look<crate::domain::condition::InboxFacts>> {
+fn inbox(hook: &Hook) -> Option<Look<InboxFacts>> {
     hook.forward.as_ref().map(|_| Err("the inbox is not read by this version".to_owned()))
 }
 

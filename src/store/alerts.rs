@@ -58,10 +58,7 @@ const NEWEST_CODE: &str = "SELECT a.code FROM deliveries d \
      WHERE d.hook = $1 AND d.last_attempt_at >= $2 AND a.delivered_at >= $2 AND a.code <> 0 \
      ORDER BY a.delivered_at DESC, a.id DESC LIMIT 1";
 
-const LAST_RECEIVED: &str =
-    "SELECT received_at FROM receipts WHERE hook = $1 ORDER BY received_at DESC LIMIT 1";
-
-const LAST_LISTED: &str = "SELECT first_attempt_at FROM deliveries WHERE hook = $1 ORDER BY first_attempt_at DESC LIMIT 1";
+const NEWEST_FIRST: &str = "SELECT first_attempt_at FROM deliveries WHERE hook = $1 ORDER BY first_attempt_at DESC LIMIT 1";
 
 #[derive(sqlx::FromRow)]
 struct Row {
@@ -212,15 +209,11 @@ impl Store {
         })
     }
 
-    /// When something new last came on a hook, by its first attempt or its receipt; `None`: nothing
-    /// ever did.
-    pub async fn last_delivery(&self, hook: &HookName) -> Result<Option<DateTime<Utc>>> {
-        let (received, listed): (Option<DateTime<Utc>>, Option<DateTime<Utc>>) =
-            on!(self.backend(), |db| (
-                sqlx::query_scalar(LAST_RECEIVED).bind(hook.as_str()).fetch_optional(db).await?,
-                sqlx::query_scalar(LAST_LISTED).bind(hook.as_str()).fetch_optional(db).await?,
-            ));
-        Ok(received.max(listed))
+    /// When GitHub first attempted the newest event of a hook; `None`: none is listed.
+    pub async fn newest_first_attempt(&self, hook: &HookName) -> Result<Option<DateTime<Utc>>> {
+        Ok(on!(self.backend(), |db| {
+            sqlx::query_scalar(NEWEST_FIRST).bind(hook.as_str()).fetch_optional(db).await?
+        }))
     }
 }
 

@@ -28,6 +28,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "config",
             "domain",
             "github",
+            "lifecycle",
             "notify",
             "receiver",
             "schedule",

@@ -73,14 +73,18 @@ async fn migrating_twice_runs_nothing_the_second_time(backend: Backend) {
     assert_eq!(Store::migrate(&settings).await.unwrap(), 0);
 }
 
+fn all() -> usize {
+    MIGRATORS[0].iter().count()
+}
+
 async fn manual_refuses_until_migrated(backend: Backend) {
     let settings = backend.settings(Migrate::Manual);
     // Only `migrate` creates the file of a database that is migrated by hand.
     match Store::open(&settings).await {
-        Err(StoreError::Pending { pending }) => assert_eq!(pending, 1),
+        Err(StoreError::Pending { pending }) => assert_eq!(pending, all()),
         other => panic!("{other:?}"),
     }
-    assert_eq!(Store::migrate(&settings).await.unwrap(), 1);
+    assert_eq!(Store::migrate(&settings).await.unwrap(), all());
     Store::open(&settings).await.unwrap().close().await;
 }
 
@@ -103,7 +107,8 @@ async fn a_newer_schema_is_refused(backend: Backend) {
     execute(
         &backend,
         "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
-         SELECT 9999, 'from the future', success, checksum, 0 FROM _sqlx_migrations",
+         SELECT 9999, 'from the future', success, checksum, 0 FROM _sqlx_migrations \
+         WHERE version = 1",
     )
     .await;
     for migrate in [Migrate::Auto, Migrate::Manual] {
@@ -134,7 +139,7 @@ async fn a_failing_migration_leaves_no_lock(backend: Backend) {
     }
     // Nothing of the failed one stayed: with the obstacle gone it runs from its first line.
     execute(&backend, "DROP TABLE sweeps").await;
-    assert_eq!(Store::migrate(&backend.settings(Migrate::Auto)).await.unwrap(), 1);
+    assert_eq!(Store::migrate(&backend.settings(Migrate::Auto)).await.unwrap(), all());
 }
 
 /// Runs one statement beside the store.

@@ -5,5 +5,6 @@ mod bench;
 pub mod daemon;
 pub mod postgres;
 mod receiver;
+pub mod sink;
 
 pub use self::bench::{Bench, PERIOD, minutes, start};

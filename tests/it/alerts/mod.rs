@@ -1,0 +1,4 @@
+//! What operators are told: the requests of each channel, and stories through the daemon.
+
+mod requests;
+mod stories;
