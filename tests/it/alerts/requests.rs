@@ -8,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use redeliverd::{
     config::{Alerts, Channel},
     domain::{
-        condition::Severity,
+        condition::{Condition, Severity},
         ids::{Guid, HookName},
         notice::Why,
     },
@@ -254,6 +254,31 @@ async fn a_refusal_says_how_long_to_wait_and_names_no_secret() {
     let failure = slack.tell(&firing()).await.unwrap_err();
     assert!(!failure.message.contains("secret"), "{failure}");
     assert!(failure.message.contains("refused"), "{failure}");
+}
+
+#[test]
+fn every_condition_has_a_page_and_the_examples_name_no_other() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let words: Vec<_> = Condition::ALL.iter().map(|condition| condition.as_str()).collect();
+    for word in &words {
+        let page = std::fs::read_to_string(root.join(format!("docs/runbook/{word}.md"))).unwrap();
+        assert!(page.starts_with(&format!("# {word}\n")), "{word}");
+    }
+    let rules = root.join("config/examples/prometheus-rules.yml");
+    let rules = std::fs::read_to_string(rules).unwrap();
+    let urgent: Vec<_> = Condition::ALL
+        .iter()
+        .filter(|condition| condition.severity() == Severity::Critical)
+        .map(|condition| condition.as_str())
+        .collect();
+    let named = format!("\"{}\"", urgent.join("|"));
+    assert_eq!(rules.matches(&named).count(), 2, "the rules tell {named} apart");
+    let routes = root.join("config/examples/alertmanager.yml");
+    let routes = std::fs::read_to_string(routes).unwrap();
+    for part in routes.split("alertname=\"").skip(1) {
+        let word = part.split('"').next().unwrap();
+        assert!(words.contains(&word), "{word}");
+    }
 }
 
 #[test]
