@@ -1,6 +1,6 @@
 //! Wires everything from the configuration; the only file that sees all modules.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use tokio::net::TcpListener;
@@ -19,6 +19,9 @@ use crate::{
     sweeper::{Settings, Sweeper, worker},
     telemetry::{HookLabel, Metrics},
 };
+
+/// How long the store may take to write what is queued when everything else has ended.
+const CLOSE: Duration = Duration::from_secs(5);
 
 /// The bound sockets of one daemon.
 #[derive(Debug)]
@@ -153,7 +156,10 @@ pub async fn run(
             tracing::debug!(%error, "the schedule was stopped before");
         }
     }
-    store.close().await;
+    // A disk that hangs must not keep a second signal, or systemd, waiting.
+    if tokio::time::timeout(CLOSE, store.close()).await.is_err() {
+        tracing::warn!("the store could not be closed in time");
+    }
     ended?;
     tracing::info!("redeliverd stopped");
     Ok(())

@@ -8,6 +8,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 /// How long requests in hand may take after a stop was asked for.
 pub const GRACE: Duration = Duration::from_secs(20);
 
+/// How long the hard stop may take before the process is ended without it.
+const INSIST: Duration = Duration::from_secs(1);
+
 /// The two stages of stopping, shared by every task.
 #[derive(Debug, Clone, Default)]
 pub struct Shutdown {
@@ -44,6 +47,10 @@ impl Shutdown {
                 }
                 stage.cancel();
             }
+            // Whatever still hangs does not keep the person who insists waiting.
+            tokio::time::sleep(INSIST).await;
+            tracing::warn!("not everything ended; leaving now");
+            std::process::exit(1);
         });
         Ok(())
     }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Admin, auth};
 use crate::{
-    config::Hook,
+    config::{self, Hook},
     domain::ids::Guid,
     report::{self, DeliveryList, ListQuery, Shown, Status},
     store::StoreError,
@@ -22,9 +22,6 @@ use crate::{
 
 /// How long a sweep asked for over HTTP waits for one of another process.
 const PATIENCE: Duration = Duration::from_mins(1);
-
-/// No span is longer, so that one before now is always a time.
-const LONGEST: TimeDelta = TimeDelta::days(3_650);
 
 /// A refused or failed request: `{"error": "..."}`.
 #[derive(Debug)]
@@ -187,9 +184,5 @@ fn known<'a>(admin: &'a Admin, name: &str) -> Result<&'a Hook, Problem> {
 }
 
 fn span(text: &str) -> Result<TimeDelta, Problem> {
-    humantime::parse_duration(text)
-        .ok()
-        .and_then(|span| TimeDelta::from_std(span).ok())
-        .filter(|span| *span <= LONGEST)
-        .ok_or_else(|| Problem::usage("since must be a duration, e.g. 90s or 3d, at most 3650d"))
+    config::span(text).map_err(|why| Problem::usage(format!("since {why}")))
 }

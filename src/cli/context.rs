@@ -3,15 +3,16 @@
 use std::{path::Path, sync::Arc};
 
 use anyhow::{Context as _, anyhow};
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 
 use super::exit::Exit;
 use crate::{
     clock::{SharedClock, SystemClock},
-    config::{self, Config, Env, Hook},
+    config::{self, Config, Env, Hook, LogFormat, Problem, Problems},
     domain::ids::Guid,
     store::{Store, StoreError},
     sweeper::ByHandError,
+    telemetry,
 };
 
 /// Configuration and store of one command, beside a running daemon or without one.
@@ -26,15 +27,33 @@ pub(super) struct Context {
 #[error("{0}")]
 pub(super) struct UsageError(pub(super) String);
 
-/// Reads the configuration; its warnings go to the log.
+/// Reads the configuration of a command; its warnings go to the log. A command prints what it
+/// found, so only trouble is logged.
 pub(super) fn configuration(file: Option<&Path>) -> anyhow::Result<Config> {
+    let (config, warnings) = read(file)?;
+    telemetry::log_to_stderr("warn", LogFormat::Text);
+    warn_of(&warnings);
+    Ok(config)
+}
+
+/// The same for the daemon, which logs as configured.
+pub(super) fn configuration_of_daemon(file: Option<&Path>) -> anyhow::Result<Config> {
+    let (config, warnings) = read(file)?;
+    telemetry::log_to_stderr(&config.log.level, config.log.format);
+    warn_of(&warnings);
+    Ok(config)
+}
+
+fn read(file: Option<&Path>) -> Result<(Config, Vec<Problem>), Problems> {
     let env = Env::of_process();
     let loaded = config::load(config::locate(file, &env).as_deref(), &env)?;
-    crate::telemetry::log_to_stderr(&loaded.config.log);
-    for warning in &loaded.warnings {
+    Ok((loaded.config, loaded.warnings))
+}
+
+fn warn_of(warnings: &[Problem]) {
+    for warning in warnings {
         tracing::warn!("{warning}");
     }
-    Ok(loaded.config)
 }
 
 impl Context {
@@ -89,17 +108,6 @@ pub(super) fn unknown(guid: &str) -> anyhow::Error {
         "{guid} is unknown: neither GitHub's list nor the receiver told of it; \
          `redeliverd sweep` reads the list"
     )
-}
-
-/// No span is longer, so that one before or after now is always a time.
-const LONGEST: TimeDelta = TimeDelta::days(3_650);
-
-/// A duration as the configuration writes it, e.g. `90s`, `3d`.
-pub(super) fn span(text: &str) -> Result<TimeDelta, String> {
-    let parsed =
-        humantime::parse_duration(text).map_err(|e| format!("{e}; write e.g. 90s or 3d"))?;
-    let span = TimeDelta::from_std(parsed).ok().filter(|span| *span <= LONGEST);
-    span.ok_or_else(|| "too long; at most 3650d".to_owned())
 }
 
 /// The exit code an error deserves, by its cause.

@@ -5,11 +5,14 @@ use std::path::Path;
 use chrono::TimeDelta;
 
 use super::{
-    context::{Context, span},
+    context::Context,
     exit::Exit,
     table::{self, Style},
 };
-use crate::report::{self, DeliveryList, ListQuery};
+use crate::{
+    config,
+    report::{self, DeliveryList, ListQuery},
+};
 
 /// Arguments of `list`.
 #[derive(Debug, clap::Args)]
@@ -27,7 +30,7 @@ pub(super) struct Args {
     #[arg(long)]
     event: Option<String>,
     /// Only first attempted within this time, e.g. `3d`
-    #[arg(long, value_name = "DURATION", value_parser = span)]
+    #[arg(long, value_name = "DURATION", value_parser = config::span)]
     since: Option<TimeDelta>,
     /// At most this many
     #[arg(long, default_value_t = 100)]

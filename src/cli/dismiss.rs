@@ -32,13 +32,16 @@ struct Dismissed {
 pub(super) async fn run(file: Option<&Path>, args: &Args, style: Style) -> anyhow::Result<Exit> {
     let context = Context::open(file).await?;
     let mut dismissed = Vec::new();
+    let mut exit = Exit::Fine;
     for text in &args.guids {
-        let (hook, guid) = context.delivery(text, args.hook.as_deref()).await?;
-        let note = args.note.as_deref();
-        if !context.store.dismiss(&hook.name, &guid, note, context.now()).await? {
-            return Err(super::context::unknown(text));
+        // One unknown GUID does not stop the others.
+        match dismiss(&context, text, args).await {
+            Ok(guid) => dismissed.push(guid),
+            Err(error) => {
+                exit = exit.max(super::context::exit_of(&error));
+                table::err(&format!("error: {error:#}"));
+            }
         }
-        dismissed.push(guid.to_string());
     }
     if style.json {
         table::json(&Dismissed { dismissed })?;
@@ -47,5 +50,15 @@ pub(super) async fn run(file: Option<&Path>, args: &Args, style: Style) -> anyho
             table::out(&format!("{guid} dismissed"))?;
         }
     }
-    Ok(Exit::Fine)
+    Ok(exit)
+}
+
+async fn dismiss(context: &Context, text: &str, args: &Args) -> anyhow::Result<String> {
+    let (hook, guid) = context.delivery(text, args.hook.as_deref()).await?;
+    let note = args.note.as_deref();
+    if context.store.dismiss(&hook.name, &guid, note, context.now()).await? {
+        Ok(guid.to_string())
+    } else {
+        Err(super::context::unknown(text))
+    }
 }

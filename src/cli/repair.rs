@@ -1,15 +1,25 @@
 //! `redeliver GUID...` and `fetch GUID...`: ask GitHub again, or read through the API, now.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    path::Path,
+    sync::Arc,
+};
 
 use serde::Serialize;
+use tokio::time::Instant;
 
 use super::{
     context::Context,
     exit::Exit,
     table::{self, Style},
 };
-use crate::{app, sweeper::report::RequestReport, telemetry::Metrics};
+use crate::{
+    app,
+    domain::ids::HookName,
+    sweeper::{RequestReport, Sweeper},
+    telemetry::Metrics,
+};
 
 /// Arguments of `redeliver` and `fetch`.
 #[derive(Debug, clap::Args)]
@@ -41,11 +51,11 @@ pub(super) async fn run(
     style: Style,
 ) -> anyhow::Result<Exit> {
     let context = Context::open(file).await?;
-    let metrics = Arc::new(Metrics::default());
+    let mut hands = Hands { context: &context, how, sweepers: BTreeMap::new(), next: None };
     let mut requests = Vec::new();
     let mut exit = Exit::Fine;
     for text in &args.guids {
-        match ask(&context, text, args.hook.as_deref(), how, &metrics).await {
+        match hands.ask(text, args.hook.as_deref()).await {
             Ok(report) => {
                 if report.outcome != "accepted" {
                     exit = exit.max(Exit::Failed);
@@ -68,19 +78,34 @@ pub(super) async fn run(
     Ok(exit)
 }
 
-async fn ask(
-    context: &Context,
-    guid: &str,
-    hook: Option<&str>,
+/// One sweeper per hook, and the pause that GitHub wants between two requests.
+struct Hands<'a> {
+    context: &'a Context,
     how: How,
-    metrics: &Arc<Metrics>,
-) -> anyhow::Result<RequestReport> {
-    let (hook, guid) = context.delivery(guid, hook).await?;
-    let sweeper = app::sweeper(&context.config, hook, &context.store, &context.clock, metrics)?;
-    Ok(match how {
-        How::Redeliver => sweeper.ask_one(&guid).await?,
-        How::Fetch => sweeper.fetch_one(&guid).await?,
-    })
+    sweepers: BTreeMap<HookName, Sweeper>,
+    next: Option<Instant>,
+}
+
+impl Hands<'_> {
+    async fn ask(&mut self, guid: &str, hook: Option<&str>) -> anyhow::Result<RequestReport> {
+        let Context { config, store, clock, .. } = self.context;
+        let (hook, guid) = self.context.delivery(guid, hook).await?;
+        let sweeper = match self.sweepers.entry(hook.name.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(free) => {
+                let metrics = Arc::new(Metrics::default());
+                free.insert(app::sweeper(config, hook, store, clock, &metrics)?)
+            }
+        };
+        if let Some(next) = self.next {
+            tokio::time::sleep_until(next).await;
+        }
+        self.next = Some(Instant::now() + config.sweep.min_interval);
+        Ok(match self.how {
+            How::Redeliver => sweeper.ask_one(&guid).await?,
+            How::Fetch => sweeper.fetch_one(&guid).await?,
+        })
+    }
 }
 
 fn line(report: &RequestReport) -> String {

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     clock::SystemClock,
-    config::{Log, LogFormat},
+    config::LogFormat,
     sandbox::{
         github::{Settings, SimulatedGithub, World},
         story::{self, Options, Outcome, Told, write_app},
@@ -64,7 +64,7 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 pub(super) async fn run(args: &Args, style: Style) -> anyhow::Result<Exit> {
-    telemetry::log_to_stderr(&Log { level: "error".to_owned(), format: LogFormat::Text });
+    telemetry::log_to_stderr("error", LogFormat::Text);
     if args.github_only {
         return github_only(args).await;
     }

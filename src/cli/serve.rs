@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use super::{context::configuration, exit::Exit};
+use super::{context::configuration_of_daemon, exit::Exit};
 use crate::{
     app::{self, Listeners},
     clock::SystemClock,
@@ -14,7 +14,7 @@ use crate::{
 pub(super) struct Args {}
 
 pub(super) async fn run(file: Option<&Path>, _args: &Args) -> anyhow::Result<Exit> {
-    let config = configuration(file)?;
+    let config = configuration_of_daemon(file)?;
     config.require_hooks()?;
     let shutdown = Shutdown::default();
     shutdown.on_signals()?;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    context::{Context, UsageError, span},
+    context::{Context, UsageError},
     exit::Exit,
     progress::Bar,
     table::{self, Style},
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     app,
-    config::Hook,
+    config::{self, Hook},
     sweeper::{Ending, Request, Sweep, SweepReport, Sweeper, Trigger},
     telemetry::Metrics,
 };
@@ -31,13 +31,13 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME")]
     hook: Option<String>,
     /// Also ask for adopted deliveries first attempted within this time, e.g. `3d`
-    #[arg(long, value_name = "DURATION", value_parser = span)]
+    #[arg(long, value_name = "DURATION", value_parser = config::span)]
     since: Option<TimeDelta>,
     /// Show the plan; change nothing at GitHub
     #[arg(long)]
     dry_run: bool,
     /// Watch until what was asked has arrived, at most this long
-    #[arg(long, value_name = "DURATION", value_parser = span, num_args = 0..=1, default_missing_value = "30s")]
+    #[arg(long, value_name = "DURATION", value_parser = config::span, num_args = 0..=1, default_missing_value = "30s")]
     wait: Option<TimeDelta>,
 }
 
@@ -61,22 +61,40 @@ pub(super) async fn run(file: Option<&Path>, args: &Args, style: Style) -> anyho
     let mut exit = Exit::Fine;
     let mut sweeps = Vec::new();
     for hook in hooks {
-        let sweeper =
-            app::sweeper(&context.config, hook, &context.store, &context.clock, &metrics)?;
-        let mut report = one(&context, &sweeper, args, &cancel).await?;
-        if let Some(patience) = args.wait {
-            wait::until_arrived(&context, hook, &sweeper, &mut report, patience, &cancel).await?;
+        // One hook that cannot be swept does not stop the others.
+        match sweep_and_wait(&context, hook, args, &metrics, &cancel).await {
+            Ok(report) => {
+                exit = exit.max(exit_of(&report));
+                if !style.json {
+                    table::out(&text(&report))?;
+                }
+                sweeps.push(report);
+            }
+            Err(error) => {
+                exit = exit.max(super::context::exit_of(&error));
+                table::err(&format!("error: hook {}: {error:#}", hook.name));
+            }
         }
-        exit = exit.max(exit_of(&report));
-        if !style.json {
-            table::out(&text(&report))?;
-        }
-        sweeps.push(report);
     }
     if style.json {
         table::json(&Sweeps { sweeps })?;
     }
     Ok(exit)
+}
+
+async fn sweep_and_wait(
+    context: &Context,
+    hook: &Hook,
+    args: &Args,
+    metrics: &Arc<Metrics>,
+    cancel: &CancellationToken,
+) -> anyhow::Result<SweepReport> {
+    let sweeper = app::sweeper(&context.config, hook, &context.store, &context.clock, metrics)?;
+    let mut report = one(context, &sweeper, args, cancel).await?;
+    if let Some(patience) = args.wait {
+        wait::until_arrived(context, hook, &sweeper, &mut report, patience, cancel).await?;
+    }
+    Ok(report)
 }
 
 async fn one(
@@ -94,11 +112,10 @@ async fn one(
     let bar = Bar::follow(sweeper.progress());
     let swept = sweeper.sweep(&request, cancel).await;
     bar.finish();
-    let hook = &sweeper.settings().hook.name;
-    match swept.with_context(|| format!("the sweep of hook {hook} failed"))? {
+    match swept.context("the sweep failed")? {
         Sweep::Done(report) => Ok(*report),
         Sweep::Skipped { owner, until } => Err(anyhow::anyhow!(
-            "another sweep of hook {hook} runs: {owner} holds its lease until {until}; try again later"
+            "another sweep runs: {owner} holds its lease until {until}; try again later"
         )),
     }
 }

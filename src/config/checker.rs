@@ -7,10 +7,11 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use super::{
-    kinds::{FilePath, Literal, Size, Span},
+    kinds::{FilePath, Literal, Size},
     problem::{Problem, Problems},
     read::{At, Read as _, Wrong},
     secret::{self, Places, SecretNote},
+    span::Span,
     web,
 };
 

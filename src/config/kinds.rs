@@ -1,6 +1,6 @@
-//! The kinds of single values: durations, sizes, words, addresses, paths, URLs and secrets.
+//! The kinds of single values: sizes, words, addresses, paths, URLs and secrets.
 
-use std::{collections::BTreeSet, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{collections::BTreeSet, net::SocketAddr, path::PathBuf};
 
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
@@ -20,10 +20,6 @@ use crate::domain::{
     ids::{EventName, HookName},
     policy::{Repair, Trust},
 };
-
-/// A duration, at most ten years, so that no arithmetic on times can overflow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Span(pub(super) Duration);
 
 /// Bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,34 +57,6 @@ pub enum HookKind {
 }
 
 words!(HookKind { App = "app", Organization = "organization", Repository = "repository" });
-
-const TEN_YEARS: Duration = Duration::from_hours(3650 * 24);
-const UNITS: [(u128, &str); 5] =
-    [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1000, "s"), (1, "ms")];
-
-impl Kind for Span {
-    const WANTED: &'static str = "a duration";
-    const EXAMPLE: &'static str = "\"90s\", \"15m\" or \"3d\"";
-
-    fn from_text(text: &str) -> Result<Self, Wrong> {
-        match humantime::parse_duration(text.trim()) {
-            Ok(duration) if duration > TEN_YEARS => {
-                Err(Wrong::new("is too long").hint("at most 3650d"))
-            }
-            Ok(duration) => Ok(Self(duration)),
-            Err(_) => Err(Wrong::unreadable::<Self>()),
-        }
-    }
-
-    fn show(&self) -> toml::Value {
-        let millis = self.0.as_millis();
-        let (count, unit) = UNITS
-            .iter()
-            .find(|(length, _)| millis > 0 && millis.is_multiple_of(*length))
-            .map_or((millis, "s"), |(length, unit)| (millis / length, *unit));
-        format!("{count}{unit}").into()
-    }
-}
 
 impl Kind for Size {
     const WANTED: &'static str = "a size";

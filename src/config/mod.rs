@@ -14,6 +14,7 @@ mod problem;
 mod raw;
 mod read;
 mod secret;
+mod span;
 mod suggest;
 mod tree;
 mod web;
@@ -33,6 +34,7 @@ pub use self::{
     load::{DEFAULTS, Env, Loaded, from_str, load, locate, schema, show},
     problem::{Problem, Problems, Severity},
     secret::SecretNote,
+    span::span,
 };
 use crate::domain::{delivery::words, ids::HookName, policy::Policy};
 

@@ -9,9 +9,10 @@ use super::{
     LogFormat, Migrate,
     alerts::{ChannelKind, Tls},
     forward::Order,
-    kinds::{Delicate, FilePath, HookKind, Literal, NumericId, PingUrl, Size, Span},
+    kinds::{Delicate, FilePath, HookKind, Literal, NumericId, PingUrl, Size},
     problem::Problems,
     read::{At, Read, object_schema, table, unknown},
+    span::Span,
     tree::Node,
 };
 use crate::domain::{

@@ -72,6 +72,12 @@ impl EventName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Whether it only tells that the hook exists.
+    #[must_use]
+    pub fn is_ping(&self) -> bool {
+        self.0 == "ping"
+    }
 }
 
 impl HookName {

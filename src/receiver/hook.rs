@@ -79,7 +79,7 @@ impl Hook {
     /// Whether the event is to be handed over. A payload that cannot be read is, because nothing
     /// may be lost by our not understanding it. Pings are not.
     pub(super) fn wants(&self, event: &EventName, index: Option<&Index>) -> bool {
-        if is_ping(event) {
+        if event.is_ping() {
             return false;
         }
         index.is_none_or(|index| {
@@ -109,11 +109,6 @@ impl Hook {
             self.counters.ack.observe(took.as_secs_f64());
         }
     }
-}
-
-/// Whether GitHub only tries the connection.
-pub(super) fn is_ping(event: &EventName) -> bool {
-    event.as_str() == "ping"
 }
 
 impl Counters {

@@ -20,7 +20,7 @@ use super::{
     connections::{Connections, Place},
     head::{self, Head, Wrapping},
     headers,
-    hook::{Hook, is_ping},
+    hook::Hook,
     index::{self, Index},
     signature::Unverified,
 };
@@ -145,7 +145,7 @@ async fn record(receiver: &Receiver, hook: &Hook, arrival: Arrival) -> Result<Re
 
 fn acknowledge(recorded: Recorded, head: &Head, wanted: bool) -> Answer {
     match recorded {
-        Recorded::New if is_ping(&head.event) => Answer::Pong,
+        Recorded::New if head.event.is_ping() => Answer::Pong,
         Recorded::New if !wanted => Answer::Ignored,
         Recorded::New => Answer::Accepted,
         Recorded::Again => Answer::Duplicate,

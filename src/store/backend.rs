@@ -4,7 +4,7 @@ use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use secrecy::ExposeSecret;
 use sqlx::{
-    ConnectOptions,
+    ConnectOptions, Connection as _,
     postgres::{PgConnectOptions, PgPool, PgPoolOptions},
     sqlite::{
         SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
@@ -12,12 +12,16 @@ use sqlx::{
 };
 use url::Url;
 
-use super::{Result, StoreError};
+use super::{Result, StoreError, error::sqlite_locked};
 use crate::config::Database;
 
 /// How long a statement waits for SQLite's write lock, or for a connection. Shorter than the ten
 /// seconds after which GitHub gives up, so that the receiver can still answer 503.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often, and how far apart, opening a SQLite file that is locked is tried again.
+const OPEN_TRIES: u32 = 20;
+const OPEN_PAUSE: Duration = Duration::from_millis(50);
 
 /// Connections that read one SQLite file.
 const READERS: u32 = 4;
@@ -160,16 +164,41 @@ async fn connect_sqlite(url: &str, create: bool) -> Result<Backend> {
         .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
         .pragma("journal_size_limit", WAL_BYTES)
         .pragma("cache_size", WRITER_CACHE_KIB);
-    // A connection to a file does not go stale, so it is neither tested nor replaced.
+    // A connection to a file does not go stale, so it is neither tested nor replaced by age. But when
+    // SQLite itself rolls back, as on a full disk, the driver still counts the transaction and
+    // refuses to begin another one on that connection for ever.
     let pool = SqlitePoolOptions::new()
         .acquire_timeout(PATIENCE)
+        .before_acquire(|connection, _| {
+            let usable = !connection.is_in_transaction();
+            Box::pin(std::future::ready(Ok(usable)))
+        })
         .idle_timeout(None)
         .max_lifetime(None)
         .test_before_acquire(false);
-    let write =
-        pool.clone().max_connections(1).connect_with(writer).await.map_err(|e| open(reason(&e)))?;
+    let write = connect_writer(pool.clone().max_connections(1), writer)
+        .await
+        .map_err(|e| open(reason(&e)))?;
     let read = pool.max_connections(READERS).connect_lazy_with(options.read_only(true));
     Ok(Backend::Sqlite { write, read, file })
+}
+
+/// Opens the writing connection. While another process turns a new file to WAL, or is the last to
+/// close it, SQLite may say "locked" at once instead of waiting; so this asks again for a while.
+async fn connect_writer(
+    pool: SqlitePoolOptions,
+    options: SqliteConnectOptions,
+) -> Result<SqlitePool, sqlx::Error> {
+    let mut left = OPEN_TRIES;
+    loop {
+        match pool.clone().connect_with(options.clone()).await {
+            Err(sqlx::Error::Database(error)) if left > 0 && sqlite_locked(error.as_ref()) => {
+                left -= 1;
+                tokio::time::sleep(OPEN_PAUSE).await;
+            }
+            result => return result,
+        }
+    }
 }
 
 async fn connect_postgres(url: &str) -> Result<Backend> {
@@ -228,4 +257,37 @@ fn without_password(url: &str) -> String {
             url.into()
         },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Migrate;
+
+    async fn store(backend: &Backend, bytes: i64) -> Result<()> {
+        in_write!(backend, |tx| {
+            sqlx::query("INSERT INTO heap (bytes) VALUES (zeroblob($1))")
+                .bind(bytes)
+                .execute(&mut *tx)
+                .await?;
+        });
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn a_full_disk_is_over_once_there_is_room_again() {
+        // S27
+        let directory = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", directory.path().join("full.db").display()).into();
+        let settings = Database { url, migrate: Migrate::Auto };
+        let backend = Backend::connect(&settings, true).await.unwrap();
+        let Backend::Sqlite { write, .. } = &backend else { panic!("not SQLite") };
+        sqlx::query("CREATE TABLE heap (bytes BLOB)").execute(write).await.unwrap();
+        // To SQLite that is a full disk: code 13, and it rolls back by itself.
+        sqlx::query("PRAGMA max_page_count = 8").execute(write).await.unwrap();
+        let full = store(&backend, 1 << 20).await.unwrap_err();
+        assert!(matches!(full, StoreError::Unavailable(_)), "{full}");
+        store(&backend, 1).await.unwrap();
+        backend.close().await;
+    }
 }

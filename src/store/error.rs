@@ -90,6 +90,13 @@ fn sqlite_passing(code: &str) -> bool {
     code.parse::<u32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 7 | 8 | 10 | 13 | 14))
 }
 
+/// Whether SQLite says busy or locked.
+pub(super) fn sqlite_locked(error: &dyn sqlx::error::DatabaseError) -> bool {
+    error
+        .code()
+        .is_some_and(|code| code.parse::<u32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6)))
+}
+
 /// SQLSTATEs that another moment, or another attempt, can cure.
 fn postgres_passing(code: &str) -> bool {
     const CLASSES: [&str; 4] = ["08", "53", "57", "58"];

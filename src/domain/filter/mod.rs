@@ -59,7 +59,7 @@ impl Filter {
     ) -> Interest {
         let covered = |patterns: &[EventPattern]| patterns.iter().any(|p| p.covers(event, action));
         let included = self.include.is_empty() || covered(&self.include);
-        if event.as_str() != "ping"
+        if !event.is_ping()
             && included
             && !covered(&self.exclude)
             && listed(&self.installations, installation_id)
