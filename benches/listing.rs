@@ -135,7 +135,8 @@ async fn sweep(rows: usize) {
         .rev()
         .map(|nth| Backfill::new(&event, now - TimeDelta::seconds(60 + nth), 200));
     world.backfill(hook, history);
-    let text = format!("{}api_url = \"{}\"\n[sweep]\nmax_pages = 100000\n", app.entry, github.base_url);
+    let text =
+        format!("{}api_url = \"{}\"\n[sweep]\nmax_pages = 100000\n", app.entry, github.base_url);
     let config: Config = config::from_str(&text, dir.path(), &Env::default()).unwrap().config;
     let store = open(&dir).await;
     let configured = config.hooks[0].clone();

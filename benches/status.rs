@@ -79,13 +79,17 @@ async fn main() {
         let mut times = Vec::new();
         for _ in 0..ROUNDS {
             let started = Instant::now();
-            let run = Command::new(support::binary()).arg("--config").arg(&file).args(command).output();
+            let run =
+                Command::new(support::binary()).arg("--config").arg(&file).args(command).output();
             times.push(started.elapsed().as_secs_f64() * 1e3);
             assert!(!run.unwrap().stdout.is_empty());
         }
         tell(&format!("`{}`, whole process", command.join(" ")), &times);
     }
-    line("", &format!("memory of the bench: {} MB at most", usage(std::process::id()).peak_kib / 1024));
+    line(
+        "",
+        &format!("memory of the bench: {} MB at most", usage(std::process::id()).peak_kib / 1024),
+    );
 }
 
 fn tell(what: &str, times: &[f64]) {

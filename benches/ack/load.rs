@@ -42,7 +42,12 @@ pub(crate) struct Measured {
 }
 
 impl Load {
-    pub(crate) fn new(bodies: Vec<Vec<u8>>, secret: &[u8], connections: usize, lasts: Duration) -> Self {
+    pub(crate) fn new(
+        bodies: Vec<Vec<u8>>,
+        secret: &[u8],
+        connections: usize,
+        lasts: Duration,
+    ) -> Self {
         let key = Key::new(HMAC_SHA256, secret);
         let requests = bodies
             .into_iter()

@@ -186,7 +186,12 @@ pub(crate) fn median(values: &[f64]) -> f64 {
 pub(crate) fn percentile(values: &[f64], at: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "few values")]
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "few values"
+    )]
     let index = ((sorted.len() - 1) as f64 * at) as usize;
     sorted[index]
 }

@@ -6,5 +6,6 @@ pub mod daemon;
 pub mod postgres;
 mod receiver;
 pub mod sink;
+pub mod smtp;
 
 pub use self::bench::{Bench, PERIOD, minutes, start};
