@@ -1,4 +1,9 @@
 //! The shipped binary: its size, the time from start to ready, and the memory it takes when idle.
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::unwrap_used,
+    reason = "a bench that cannot go on fails"
+)]
 
 #[path = "support/mod.rs"]
 mod support;

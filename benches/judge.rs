@@ -1,5 +1,6 @@
 //! Verdicts per second on one core: every answer of the thirteen questions, with a filter, attempts,
 //! requests and receipts as they occur.
+#![expect(clippy::unwrap_used, reason = "a bench that cannot go on fails")]
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 use std::{hint::black_box, time::Instant};
@@ -20,6 +21,9 @@ const EACH: u32 = 5_000;
 /// Passes over all of them; the median counts.
 const ROUNDS: usize = 21;
 
+/// Makes the nth delivery of one kind.
+type Make = fn(u32, DateTime<Utc>) -> Delivery;
+
 fn main() {
     let now: DateTime<Utc> = "2026-11-30T12:00:00Z".parse().unwrap();
     let policy = policy();
@@ -28,7 +32,7 @@ fn main() {
         adopted_at: Some(now - TimeDelta::days(30)),
         endpoint: Endpoint::Up,
     };
-    let kinds: [(&str, fn(u32, DateTime<Utc>) -> Delivery); 4] = [
+    let kinds: [(&str, Make); 4] = [
         ("received", |nth, now| Delivery {
             receipt: Some(Receipt { received_at: now, via: Via::Delivery }),
             ..listed(nth, now, 1, 200)

@@ -1,5 +1,6 @@
 //! Rows per second from GitHub's list into SQLite: pages of a hundred straight into the store, and
 //! whole first sweeps against the simulated GitHub; and what memory a longer list costs.
+#![expect(clippy::unwrap_used, reason = "a bench that cannot go on fails")]
 
 #[path = "support/mod.rs"]
 mod support;
@@ -115,7 +116,10 @@ async fn pages(rows: usize) {
     let after = usage(std::process::id());
     store.close().await;
     report("store alone", rows, saving, before.rss_kib, after.peak_kib);
-    line("", &format!("CPU {:.0} % of the time", share(after.cpu - before.cpu, saving)));
+    line(
+        "",
+        &format!("CPU {:.0} % of the time", share(after.cpu.saturating_sub(before.cpu), saving)),
+    );
 }
 
 /// A first sweep: the client, JSON, paging, the store and the judge, against a GitHub in a process
@@ -164,7 +168,7 @@ async fn sweep(rows: usize) {
         &format!(
             "{} calls, CPU {:.0} % of one core, the simulated GitHub's included",
             done.api_calls,
-            share(after.cpu - before.cpu, took)
+            share(after.cpu.saturating_sub(before.cpu), took)
         ),
     );
 }

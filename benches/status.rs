@@ -1,5 +1,6 @@
 //! What `status` and `list --missing` take when the history is long and little is open.
 //! `STATUS_DELIVERIES` sets the length of the history.
+#![expect(clippy::unwrap_used, reason = "a bench that cannot go on fails")]
 
 #[path = "support/mod.rs"]
 mod support;

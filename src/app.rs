@@ -10,15 +10,21 @@ use crate::{
     clock::SharedClock,
     config::{Config, Hook},
     domain::ids::HookName,
+    forward::{self, Forwarder},
     github::Client,
-    lifecycle::{Shutdown, Tasks},
+    lifecycle::{GRACE, Shutdown, Tasks},
     notify::Watch,
     receiver::Receiver,
+    retention,
     schedule::Schedule,
     store::Store,
     sweeper::{Settings, Sweeper, worker},
     telemetry::{HookLabel, Metrics},
 };
+
+/// How long requests to the application may take after a stop was asked for: short of [`GRACE`], so
+/// that what is not done by then can still be given back.
+const HAND_OVER_GRACE: Duration = Duration::from_secs(GRACE.as_secs() - 4);
 
 /// How long the store may take to write what is queued when everything else has ended.
 const CLOSE: Duration = Duration::from_secs(5);
@@ -114,6 +120,24 @@ pub async fn run(
         let soft = shutdown.soft.clone();
         tasks.spawn("sweeper", worker.telling(watch.swept()).run(soft));
     }
+
+    for hook in &config.hooks {
+        let Some(forward) = &hook.forward else { continue };
+        let forwarder = Forwarder::new(
+            hook,
+            forward,
+            store.clone(),
+            Arc::clone(&clock),
+            Arc::clone(&metrics),
+            owner(),
+        )
+        .with_context(|| format!("hooks[{}].forward", hook.name))?;
+        let (soft, hard) = (shutdown.soft.clone(), shutdown.hard.clone());
+        tasks.spawn("hand-over", forward::Worker::new(forwarder).run(soft, hard, HAND_OVER_GRACE));
+    }
+    let soft = shutdown.soft.clone();
+    let (kept, timekeeper) = (config.retention, Arc::clone(&clock));
+    tasks.spawn("retention", retention::run(store.clone(), kept, timekeeper, soft));
 
     tracing::info!(
         receiver = %listeners.receiver.local_addr()?,

@@ -21,7 +21,7 @@ use tokio::{net::TcpListener, sync::oneshot};
 type Queue = mpsc::Sender<(Bytes, oneshot::Sender<()>)>;
 
 /// Serves until the process is killed.
-pub(crate) fn serve(address: SocketAddr, file: &Path, secret: Vec<u8>) {
+pub(crate) fn serve(address: SocketAddr, file: &Path, secret: &[u8]) {
     let mut file = OpenOptions::new().create(true).append(true).open(file).unwrap();
     let (queue, waiting) = mpsc::channel::<(Bytes, oneshot::Sender<()>)>();
     thread::spawn(move || {
@@ -39,7 +39,7 @@ pub(crate) fn serve(address: SocketAddr, file: &Path, secret: Vec<u8>) {
             }
         }
     });
-    let key = Arc::new(Key::new(HMAC_SHA256, &secret));
+    let key = Arc::new(Key::new(HMAC_SHA256, secret));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let listener = TcpListener::bind(address).await.unwrap();

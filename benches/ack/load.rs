@@ -98,7 +98,7 @@ impl Load {
                 rate: count / self.lasts.as_secs_f64(),
                 p50: percentile(&took, 0.5),
                 p99: percentile(&took, 0.99),
-                cpu_us: (after.cpu - before.cpu).as_secs_f64() * 1e6 / count,
+                cpu_us: after.cpu.saturating_sub(before.cpu).as_secs_f64() * 1e6 / count,
                 disk_kb: written / 1024.0 / count,
                 peak_mb,
             }

@@ -4,6 +4,7 @@
 //! Server and load are processes of their own; floor and daemon take turns, and the ratio is formed
 //! within a round. `ACK_SECONDS` and `ACK_ROUNDS` change how long it takes, `ACK_SIZES` (bytes,
 //! with commas) which bodies.
+#![expect(clippy::unwrap_used, reason = "a bench that cannot go on fails")]
 
 mod floor;
 mod load;
@@ -29,7 +30,7 @@ fn main() {
     let mut args = env::args().skip(1);
     if args.next().as_deref() == Some("floor") {
         let mut next = || args.next().unwrap();
-        floor::serve(next().parse().unwrap(), next().as_ref(), next().into_bytes());
+        floor::serve(next().parse().unwrap(), next().as_ref(), next().as_bytes());
         return;
     }
     let seconds = Duration::from_secs(number("ACK_SECONDS", 4));

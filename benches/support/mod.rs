@@ -83,12 +83,12 @@ impl Server {
     pub(crate) fn start(command: &mut Command, address: SocketAddr) -> Self {
         let child = command.stdin(Stdio::null()).spawn().unwrap();
         let server = Self { child, address };
-        server.wait(address);
+        Self::wait(address);
         server
     }
 
     /// Waits until `address` takes connections.
-    pub(crate) fn wait(&self, address: SocketAddr) {
+    pub(crate) fn wait(address: SocketAddr) {
         let end = Instant::now() + PATIENCE;
         while TcpStream::connect(address).is_err() {
             assert!(Instant::now() < end, "nothing listens on {address}");

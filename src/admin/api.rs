@@ -31,7 +31,7 @@ pub(super) struct Problem {
 }
 
 impl Problem {
-    fn new(status: StatusCode, message: impl Into<String>) -> Self {
+    pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self { status, message: message.into() }
     }
 
@@ -43,11 +43,11 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, message)
     }
 
-    fn usage(message: impl Into<String>) -> Self {
+    pub(super) fn usage(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
 
-    fn not_found(message: impl Into<String>) -> Self {
+    pub(super) fn not_found(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, message)
     }
 }
@@ -174,7 +174,7 @@ pub(super) async fn sweep(
     Ok(Json(Sweeps { sweeps }))
 }
 
-fn known<'a>(admin: &'a Admin, name: &str) -> Result<&'a Hook, Problem> {
+pub(super) fn known<'a>(admin: &'a Admin, name: &str) -> Result<&'a Hook, Problem> {
     admin
         .config
         .hooks

@@ -9,7 +9,7 @@ use axum::{
 use super::Admin;
 use crate::{
     report,
-    telemetry::{self, HookLabel, ReasonLabel},
+    telemetry::{self, HookLabel, ReasonLabel, StateLabel},
 };
 
 /// The content type of the OpenMetrics text format.
@@ -45,6 +45,11 @@ async fn refresh(admin: &Admin) -> Result<(), crate::store::StoreError> {
         for (reason, count) in hook.missing.by_reason() {
             let label = ReasonLabel { hook: hook.name.clone(), reason: reason.to_owned() };
             let gauge = admin.metrics.missing_deliveries.get_or_create(&label);
+            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+        }
+        for (state, count) in hook.inbox.by_state() {
+            let label = StateLabel { hook: hook.name.clone(), state: state.to_owned() };
+            let gauge = admin.metrics.inbox_events.get_or_create(&label);
             gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
         }
         let label = HookLabel { hook: hook.name };

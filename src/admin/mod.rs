@@ -1,5 +1,6 @@
 //! The admin listener: health, metrics, and the command line's JSON over HTTP.
 
+mod actions;
 mod api;
 mod auth;
 mod health;
@@ -51,6 +52,9 @@ pub fn router(admin: Admin) -> Router {
         .route("/api/v1/status", get(api::status))
         .route("/api/v1/deliveries", get(api::deliveries))
         .route("/api/v1/deliveries/{hook}/{guid}", get(api::delivery))
+        .route("/api/v1/deliveries/{hook}/{guid}/{action}", post(actions::act))
+        .route("/api/v1/receipts", post(actions::receipts))
+        .route("/api/v1/dead", get(actions::dead))
         .route("/api/v1/sweeps", post(api::sweep).get(api::sweeps))
         .with_state(admin)
 }

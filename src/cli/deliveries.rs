@@ -71,6 +71,7 @@ fn text(list: &DeliveryList, style: Style) -> String {
         "ASKED",
         "FIRST ATTEMPT",
         "RECEIVED",
+        "HAND-OVER",
     ]);
     for delivery in &list.deliveries {
         let event = match &delivery.action {
@@ -87,6 +88,7 @@ fn text(list: &DeliveryList, style: Style) -> String {
             delivery.redeliveries.to_string(),
             table::time_or_dash(delivery.first_attempt_at, style),
             table::time_or_dash(delivery.received_at, style),
+            delivery.handover.unwrap_or("-").to_owned(),
         ]);
     }
     if list.deliveries.is_empty() { "nothing".to_owned() } else { table.to_string() }

@@ -2,6 +2,7 @@
 
 mod config;
 mod context;
+mod dead;
 mod deliveries;
 mod dismiss;
 mod exit;
@@ -9,10 +10,12 @@ mod migrate;
 mod packaging;
 mod progress;
 mod repair;
+mod replay;
 mod sandbox;
 mod serve;
 mod show;
 mod status;
+mod storage;
 mod sweep;
 mod table;
 mod test_alert;
@@ -58,6 +61,11 @@ enum Command {
     Redeliver(repair::Args),
     /// Read the payload through GitHub's API and take it in, now
     Fetch(repair::Args),
+    /// Hand over again what is stored, whatever became of it
+    Replay(replay::Args),
+    /// List, requeue or discard what the application would not take
+    #[command(subcommand)]
+    Dead(dead::Command),
     /// Take deliveries out of missing
     Dismiss(dismiss::Args),
     /// Check, show or describe the configuration
@@ -67,6 +75,10 @@ enum Command {
     Migrate,
     /// Send a marked test through every alert channel
     TestAlert,
+    /// Remove what is older than the configured retention
+    Prune,
+    /// Copy a running SQLite database to a new file
+    Backup(storage::Backup),
     /// Watch the whole story on a simulated GitHub; needs no configuration
     Sandbox(sandbox::Args),
     /// Print shell completions
@@ -107,6 +119,10 @@ async fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Fetch(args) => repair::run(file, &args, repair::How::Fetch, style).await,
         Command::Dismiss(args) => dismiss::run(file, &args, style).await,
         Command::Config(args) => config::run(file, &args, style),
+        Command::Replay(args) => replay::run(file, &args, style).await,
+        Command::Dead(command) => dead::run(file, &command, style).await,
+        Command::Prune => storage::prune(file, style).await,
+        Command::Backup(args) => storage::backup(file, &args, style).await,
         Command::Migrate => migrate::run(file, style).await,
         Command::TestAlert => test_alert::run(file, style).await,
         Command::Sandbox(args) => sandbox::run(&args, style).await,

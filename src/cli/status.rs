@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     domain::condition::State,
-    report::{self, Status},
+    report::{self, Inbox, Status},
 };
 
 /// Arguments of `status`.
@@ -29,8 +29,15 @@ pub(super) async fn run(file: Option<&Path>, _args: &Args, style: Style) -> anyh
 }
 
 fn text(status: &Status, style: Style) -> String {
-    let mut table =
-        table::table(&["HOOK", "TRUST", "MISSING", "WHY", "OLDEST", "LAST COMPLETE SWEEP"]);
+    let mut table = table::table(&[
+        "HOOK",
+        "TRUST",
+        "MISSING",
+        "WHY",
+        "OLDEST",
+        "LAST COMPLETE SWEEP",
+        "INBOX",
+    ]);
     for hook in &status.hooks {
         let why = hook.missing.why();
         table.add_row(vec![
@@ -41,6 +48,7 @@ fn text(status: &Status, style: Style) -> String {
             hook.oldest_missing_seconds.map_or_else(|| "-".to_owned(), table::age),
             hook.last_complete_sweep_at
                 .map_or_else(|| "never".to_owned(), |at| table::time(at, style)),
+            inbox(&hook.inbox),
         ]);
     }
     let mut lines = vec![table.to_string()];
@@ -53,4 +61,14 @@ fn text(status: &Status, style: Style) -> String {
         lines.push(format!("{state}{since}: {name}{hook}: {}", condition.summary));
     }
     lines.join("\n")
+}
+
+fn inbox(inbox: &Inbox) -> String {
+    let states: Vec<String> = inbox
+        .by_state()
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(state, count)| format!("{count} {state}"))
+        .collect();
+    if states.is_empty() { "-".to_owned() } else { states.join(", ") }
 }

@@ -10,6 +10,7 @@ pub mod ids;
 pub mod notice;
 pub mod plan;
 pub mod policy;
+pub mod retry;
 #[cfg(test)]
 mod samples;
 pub mod verdict;

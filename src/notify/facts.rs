@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 use chrono::{DateTime, TimeDelta, Utc};
 use tokio::time::Instant;
 
-use super::{meter::Meter, space::free_space};
+use super::{backlog::Backlog, meter::Meter, space::free_space};
 use crate::{
     config::{Config, Hook},
     domain::{
@@ -27,6 +27,9 @@ const BATCH: u32 = 1_000;
 /// Sweeps looked back through for the newest finished one.
 const SWEEPS: u32 = 20;
 
+/// Dead letters that are named, at most.
+const NAMED: u32 = 5;
+
 /// Looking at what is missing may take this part of the time, however much is missing.
 const SHARE: u32 = 20;
 
@@ -44,6 +47,7 @@ pub(super) struct Gatherer {
 #[derive(Debug, Default)]
 struct Memory {
     meter: Meter,
+    backlog: Backlog,
     missing: Option<Scan>,
 }
 
@@ -127,7 +131,7 @@ impl Gatherer {
             clock_offset,
             requests,
             last_delivery_at: self.last_delivery(bench).await.map_err(|error| error.to_string()),
-            inbox: inbox(bench.hook),
+            inbox: self.inbox(bench.hook, &mut memory.backlog, now).await,
         }
     }
 
@@ -180,17 +184,43 @@ impl Gatherer {
         }
     }
 
+    /// The state of a hook's hand-over, where it has one.
+    async fn inbox(
+        &self,
+        hook: &Hook,
+        backlog: &mut Backlog,
+        now: DateTime<Utc>,
+    ) -> Option<Look<InboxFacts>> {
+        hook.forward.as_ref()?;
+        let counts = match self.store.inbox_counts(&hook.name).await {
+            Ok(counts) => counts,
+            Err(error) => return Some(Err(error.to_string())),
+        };
+        let dead = if counts.dead == 0 {
+            Ok(Vec::new())
+        } else {
+            self.store.dead_letters(&hook.name, 0, NAMED).await
+        };
+        let facts = dead.map(|dead| {
+            backlog.update(&counts, now);
+            InboxFacts {
+                dead: counts.dead,
+                dead_since: dead.iter().filter_map(|letter| letter.died_at).min(),
+                dead_guids: dead.into_iter().map(|letter| letter.guid).collect(),
+                waiting: counts.waiting,
+                waiting_since: backlog.waiting_since,
+                handed_over_at: backlog.handed_over_at,
+            }
+        });
+        Some(facts.map_err(|error| error.to_string()))
+    }
+
     /// When something last came, or else when it first could have.
     async fn last_delivery(&self, bench: &Bench<'_>) -> Result<Option<DateTime<Utc>>, StoreError> {
         let arrived = self.store.newest_arrival(&bench.hook.name).await?;
         let attempted = self.store.newest_first_attempt(&bench.hook.name).await?;
         Ok(arrived.max(attempted).max(bench.memory.recording_since.or(bench.memory.adopted_at)))
     }
-}
-
-/// The state of a hook's hand-over, where it has one.
-fn inbox(hook: &Hook) -> Option<Look<InboxFacts>> {
-    hook.forward.as_ref().map(|_| Err("the inbox is not read by this version".to_owned()))
 }
 
 fn unseen(hook: &Hook, requests: Requests, error: &StoreError) -> HookFacts {

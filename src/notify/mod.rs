@@ -4,6 +4,7 @@
 //! and nothing here is in the way of sweeping or receiving.
 
 mod alertmanager;
+mod backlog;
 mod channel;
 mod email;
 mod facts;

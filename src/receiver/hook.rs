@@ -28,6 +28,8 @@ pub(super) struct Hook {
     pub(super) name: HookName,
     pub(super) secrets: Secrets,
     filter: Filter,
+    /// Whether wanted events go on to the application.
+    pub(super) forwards: bool,
     counters: Counters,
     /// For lines about wrong signatures.
     pub(super) unverified: Throttle,
@@ -70,6 +72,7 @@ impl Hook {
             name: hook.name.clone(),
             secrets: Secrets::new(&hook.secrets, hook.allow_sha1),
             filter: hook.policy.filter.clone(),
+            forwards: hook.forward.is_some(),
             counters: Counters::new(hook.name.as_str(), hook.secrets.len(), metrics),
             unverified: Throttle::default(),
             unrecorded: Throttle::default(),

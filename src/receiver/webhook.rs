@@ -96,6 +96,7 @@ async fn receive(
         via: Via::Delivery,
         received_at,
         wanted,
+        forward: wanted && hook.forwards,
         headers: headers::stored(&parts.headers),
         body: bytes,
     };

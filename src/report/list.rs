@@ -1,12 +1,14 @@
 //! `list`: deliveries with verdict and reason.
 
+use std::collections::HashMap;
+
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::Bench;
 use crate::{
-    config::Config,
-    domain::{ids::HookName, verdict::Verdict},
+    config::{Config, Hook},
+    domain::{ids::HookName, retry::HandoverState, verdict::Verdict},
     store::{
         Store, StoreError,
         types::{OpenDelivery, Query},
@@ -72,11 +74,15 @@ pub struct DeliveryView {
     /// How it arrived; `None`: it never did.
     pub via: Option<&'static str>,
     /// State of the hand-over; `None` where nothing is handed over.
-    pub handover: Option<String>,
+    pub handover: Option<&'static str>,
 }
 
 impl DeliveryView {
-    pub(super) fn new(open: &OpenDelivery, verdict: &Verdict) -> Self {
+    pub(super) fn new(
+        open: &OpenDelivery,
+        verdict: &Verdict,
+        handover: Option<HandoverState>,
+    ) -> Self {
         let delivery = &open.delivery;
         Self {
             hook: open.hook.to_string(),
@@ -93,7 +99,7 @@ impl DeliveryView {
             last_attempt_at: delivery.newest().map(|attempt| attempt.delivered_at),
             received_at: delivery.receipt.as_ref().map(|receipt| receipt.received_at),
             via: delivery.receipt.as_ref().map(|receipt| receipt.via.as_str()),
-            handover: None,
+            handover: handover.map(HandoverState::as_str),
         }
     }
 }
@@ -127,18 +133,40 @@ pub async fn list(
             let batch = store.list(&page).await?;
             let Some(last) = batch.last() else { break };
             page.before = Some((last.known_since(), last.delivery.guid.clone()));
+            let mut judged = Vec::new();
             for open in &batch {
                 let verdict = bench.judge(&open.delivery, now);
                 let matches = (!query.missing || verdict.is_missing())
                     && query.verdict.as_deref().is_none_or(|word| word == verdict.word());
                 if matches && wanted > 0 {
-                    found.push((open.known_since(), DeliveryView::new(open, &verdict)));
+                    judged.push((open, verdict));
                     wanted -= 1;
                 }
             }
+            let guids: Vec<&str> =
+                judged.iter().map(|(open, _)| open.delivery.guid.as_str()).collect();
+            let states = handovers(store, hook, &guids).await?;
+            found.extend(judged.into_iter().map(|(open, verdict)| {
+                let state = states.get(open.delivery.guid.as_str()).copied();
+                (open.known_since(), DeliveryView::new(open, &verdict, state))
+            }));
         }
     }
     found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.guid.cmp(&b.1.guid)));
     found.truncate(query.limit);
     Ok(DeliveryList { deliveries: found.into_iter().map(|(_, view)| view).collect() })
+}
+
+/// Where events stand on their way to the application. `ignored` has a meaning only where there is
+/// a way.
+pub(super) async fn handovers(
+    store: &Store,
+    hook: &Hook,
+    guids: &[&str],
+) -> Result<HashMap<String, HandoverState>, StoreError> {
+    let mut states = store.handover_states(&hook.name, guids).await?;
+    if hook.forward.is_none() {
+        states.retain(|_, state| *state != HandoverState::Ignored);
+    }
+    Ok(states)
 }

@@ -3,6 +3,7 @@
 //!
 //! Nothing here is cached: a verdict depends on the time, so it is formed when somebody asks.
 
+mod handover;
 mod list;
 mod show;
 mod status;
@@ -10,6 +11,7 @@ mod status;
 use chrono::{DateTime, Utc};
 
 pub use self::{
+    handover::{DeadList, DeadView, HandoverView, InboxView, dead},
     list::{DeliveryList, DeliveryView, ListQuery, list},
     show::{AttemptRow, Event, ReceiptView, RedeliveryRow, Shown, show},
     status::{ConditionView, HookStatus, Inbox, Missing, Status, status},

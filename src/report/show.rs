@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::{Bench, DeliveryView};
+use super::{Bench, DeliveryView, HandoverView, InboxView, list};
 use crate::{
     config::Hook,
     domain::{ids::Guid, verdict::Verdict},
@@ -27,7 +27,9 @@ pub struct Shown {
     /// Our proof of arrival.
     pub receipt: Option<ReceiptView>,
     /// Hand-overs to the application, oldest first.
-    pub handovers: Vec<Event>,
+    pub handovers: Vec<HandoverView>,
+    /// Where it stands on its way to the application; `None` where nothing is handed over.
+    pub inbox: Option<InboxView>,
 }
 
 /// One thing that happened.
@@ -104,8 +106,12 @@ pub async fn show(
     let Some(known) = store.story(&hook.name, guid).await? else { return Ok(None) };
     let bench = Bench::of(store, hook).await?;
     let verdict = bench.judge(&known.open.delivery, now);
+    let state = list::handovers(store, hook, &[guid.as_str()]).await?.remove(guid.as_str());
+    let row = store.inbox_row(&hook.name, guid).await?;
+    let handovers = store.handovers(&hook.name, guid).await?;
+    let handovers: Vec<HandoverView> = handovers.iter().map(HandoverView::new).collect();
     Ok(Some(Shown {
-        delivery: DeliveryView::new(&known.open, &verdict),
+        delivery: DeliveryView::new(&known.open, &verdict, state),
         until: match verdict {
             Verdict::Waiting { until, .. } => Some(until),
             Verdict::Settled(_)
@@ -113,7 +119,7 @@ pub async fn show(
             | Verdict::Abandoned(_)
             | Verdict::Excused(_) => None,
         },
-        timeline: timeline(&known),
+        timeline: timeline(&known, &handovers),
         attempt_rows: attempt_rows(&known),
         redelivery_rows: redelivery_rows(&known),
         receipt: known.receipt.as_ref().map(|stored| ReceiptView {
@@ -125,7 +131,8 @@ pub async fn show(
             sha256: hex::encode(stored.digest),
             body_pruned: stored.body_pruned,
         }),
-        handovers: Vec::new(),
+        handovers,
+        inbox: row.map(InboxView::new),
     }))
 }
 
@@ -165,7 +172,7 @@ fn redelivery_rows(story: &Story) -> Vec<RedeliveryRow> {
         .collect()
 }
 
-fn timeline(story: &Story) -> Vec<Event> {
+fn timeline(story: &Story, handovers: &[HandoverView]) -> Vec<Event> {
     let mut events: Vec<Event> = Vec::new();
     for row in attempt_rows(story) {
         let kind = if row.redelivery { "GitHub sent it again" } else { "GitHub sent it" };
@@ -202,6 +209,10 @@ fn timeline(story: &Story) -> Vec<Event> {
                 receipt.body_size
             ),
         });
+    }
+    for handover in handovers {
+        let at = handover.started_at.unwrap_or(handover.finished_at);
+        events.push(Event { at, what: "handover", text: handover.text() });
     }
     if let Some((at, note)) = &story.dismissed {
         let note = note.as_deref().map(|text| format!(": {text}")).unwrap_or_default();

@@ -214,6 +214,28 @@ async fn hook_status(
         missing,
         oldest_missing_seconds: oldest.map(|at| (now - at).num_seconds().max(0)),
         last_complete_sweep_at: bench.memory.listing.complete_at,
-        inbox: Inbox::default(),
+        inbox: inbox(store, hook).await?,
     })
+}
+
+async fn inbox(store: &Store, hook: &Hook) -> Result<Inbox, StoreError> {
+    let counts = store.inbox_counts(&hook.name).await?;
+    Ok(Inbox {
+        waiting: counts.waiting,
+        processing: counts.processing,
+        processed: counts.processed,
+        dead: counts.dead,
+    })
+}
+
+impl Inbox {
+    /// Every state with its number, for tables and metrics.
+    pub fn by_state(&self) -> [(&'static str, u64); 4] {
+        [
+            ("waiting", self.waiting),
+            ("processing", self.processing),
+            ("processed", self.processed),
+            ("dead", self.dead),
+        ]
+    }
 }

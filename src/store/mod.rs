@@ -7,16 +7,19 @@
 mod alerts;
 mod attempts;
 mod backend;
+mod backup;
 mod deliveries;
 mod dialect;
 mod error;
 mod facts;
 mod hooks;
+mod inbox;
 mod lease;
 mod limits;
 mod list;
 mod migrate;
 mod pack;
+mod prune;
 mod receipts;
 mod redeliveries;
 mod rows;
@@ -28,12 +31,13 @@ mod writer;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use tokio::sync::watch;
 
 use self::{
     backend::{Backend, in_write},
     writer::Writer,
 };
-pub use self::{error::StoreError, migrate::MIGRATORS};
+pub use self::{backup::BackupError, error::StoreError, migrate::MIGRATORS};
 use crate::config::Database;
 
 type Result<T, E = StoreError> = std::result::Result<T, E>;
@@ -48,6 +52,8 @@ pub struct Store {
 struct Inner {
     backend: Backend,
     writer: Writer,
+    /// Counts up when the inbox may have something new.
+    arrivals: watch::Sender<u64>,
 }
 
 impl Store {
@@ -57,8 +63,9 @@ impl Store {
     /// [`StoreError::Pending`] when migrations are pending and the settings say `manual`.
     pub async fn open(settings: &Database) -> Result<Self> {
         let backend = migrate::connect(settings).await?;
-        let writer = Writer::start(backend.clone());
-        Ok(Self { inner: Arc::new(Inner { backend, writer }) })
+        let arrivals = watch::Sender::new(0);
+        let writer = Writer::start(backend.clone(), arrivals.clone());
+        Ok(Self { inner: Arc::new(Inner { backend, writer, arrivals }) })
     }
 
     /// Applies pending migrations, guarded against a second process; returns how many ran.
@@ -111,6 +118,17 @@ impl Store {
     pub async fn close(&self) {
         self.inner.writer.close().await;
         self.backend().close().await;
+    }
+
+    /// Changes when this process puts something into the inbox.
+    #[must_use]
+    pub fn arrivals(&self) -> watch::Receiver<u64> {
+        self.inner.arrivals.subscribe()
+    }
+
+    /// Has the workers look at the inbox.
+    fn wake_workers(&self) {
+        self.inner.arrivals.send_modify(|count| *count = count.wrapping_add(1));
     }
 
     fn backend(&self) -> &Backend {

@@ -31,6 +31,7 @@ pub(super) struct Packed {
     pub(super) via: &'static str,
     pub(super) received_at: DateTime<Utc>,
     pub(super) wanted: bool,
+    pub(super) forward: bool,
     pub(super) headers: String,
     pub(super) encoding: i64,
     pub(super) body: Vec<u8>,
@@ -59,6 +60,7 @@ impl Packed {
             via: arrival.via.as_str(),
             received_at: arrival.received_at,
             wanted: arrival.wanted,
+            forward: arrival.forward,
             // JSON as text, not JSONB, which refuses an escaped NUL. Strings always serialise.
             headers: serde_json::to_string(&arrival.headers).unwrap_or_else(|_| "[]".to_owned()),
             encoding,

@@ -129,6 +129,7 @@ fn stored(row: Row) -> Result<StoredReceipt> {
             via: word(TABLE, "via", &row.via, Via::from_word)?,
             received_at: row.received_at,
             wanted: row.wanted,
+            forward: false,
             headers,
             body: Bytes::from(body),
         },

@@ -11,6 +11,8 @@ use crate::domain::{
     policy::{Endpoint, Standing},
 };
 
+pub use super::inbox::types::*;
+
 /// One verified arrival, to be recorded.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Arrival {
@@ -32,6 +34,9 @@ pub struct Arrival {
     pub received_at: DateTime<Utc>,
     /// Whether the filter wants it; `false` also for pings. Such rows are recorded, not handed over.
     pub wanted: bool,
+    /// Whether it is to be handed to the application: wanted, on a hook with `[hooks.forward]`. Not
+    /// stored; the inbox tells what became of it.
+    pub forward: bool,
     /// Allow-listed headers, names in lower case, values as sent.
     pub headers: Vec<(String, String)>,
     /// The bytes as sent.

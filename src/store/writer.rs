@@ -1,7 +1,7 @@
 //! Group commit: one task writes every arrival, and all that wait share one commit and its sync.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     error::Error,
     sync::{
         Arc, Mutex, PoisonError,
@@ -11,7 +11,7 @@ use std::{
 
 use sqlx::QueryBuilder;
 use tokio::{
-    sync::{mpsc, oneshot},
+    sync::{mpsc, oneshot, watch},
     task::JoinHandle,
 };
 
@@ -20,6 +20,7 @@ use super::{
     backend::{Backend, in_write},
     batches,
     error::inconsistent,
+    inbox::{Entry, enqueue},
     pack::Packed,
     types::Recorded,
 };
@@ -37,11 +38,13 @@ const INSERT: &str = "INSERT INTO receipts (hook, guid, event, action, installat
      repository_id, via, received_at, wanted, arrivals, conflicts, headers, encoding, body, \
      body_size, digest) ";
 
-const KEEP_FIRST: &str = " ON CONFLICT (hook, guid) DO NOTHING RETURNING hook, guid";
+const KEEP_FIRST: &str = " ON CONFLICT (hook, guid) DO NOTHING RETURNING seq, hook, guid";
 
 const COUNT: &str = "UPDATE receipts SET arrivals = arrivals + 1, \
      conflicts = conflicts + CASE WHEN digest = $3 THEN 0 ELSE 1 END \
-     WHERE hook = $1 AND guid = $2 RETURNING digest";
+     WHERE hook = $1 AND guid = $2 RETURNING digest, seq, wanted";
+
+const WANT: &str = "UPDATE receipts SET wanted = TRUE WHERE seq = $1";
 
 enum Message {
     Record(Box<Packed>, oneshot::Sender<Result<Recorded>>),
@@ -57,10 +60,10 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(backend: Backend) -> Self {
+    pub(super) fn start(backend: Backend, arrivals: watch::Sender<u64>) -> Self {
         let (queue, messages) = mpsc::channel(QUEUE);
         let committed = Arc::new(AtomicBool::new(true));
-        let task = tokio::spawn(run(backend, messages, Arc::clone(&committed)));
+        let task = tokio::spawn(run(backend, messages, Arc::clone(&committed), arrivals));
         Self { queue, committed, task: Mutex::new(Some(task)) }
     }
 
@@ -88,7 +91,12 @@ impl Writer {
     }
 }
 
-async fn run(backend: Backend, mut messages: mpsc::Receiver<Message>, committed: Arc<AtomicBool>) {
+async fn run(
+    backend: Backend,
+    mut messages: mpsc::Receiver<Message>,
+    committed: Arc<AtomicBool>,
+    arrivals: watch::Sender<u64>,
+) {
     let mut received = Vec::with_capacity(BATCH);
     while messages.recv_many(&mut received, BATCH).await > 0 {
         let (mut rows, mut answers) = (Vec::new(), Vec::new());
@@ -102,9 +110,13 @@ async fn run(backend: Backend, mut messages: mpsc::Receiver<Message>, committed:
                 Message::Close => messages.close(),
             }
         }
+        let forwarded = rows.iter().any(|row| row.forward);
         for (result, answer) in write(&backend, &rows, &committed).await.into_iter().zip(answers) {
             // Nobody waits when the client hung up; the row is committed all the same.
             let _ = answer.send(result);
+        }
+        if forwarded {
+            arrivals.send_modify(|count| *count = count.wrapping_add(1));
         }
     }
 }
@@ -154,6 +166,7 @@ async fn commit(backend: &Backend, rows: &[Box<Packed>]) -> Result<Vec<Recorded>
     let mut recorded = vec![Recorded::New; rows.len()];
     in_write!(backend, |tx| {
         let mut known: HashSet<usize> = HashSet::new();
+        let mut entries: Vec<Entry<'_>> = Vec::new();
         for batch in batches(&firsts, ROWS) {
             let mut insert = QueryBuilder::new(INSERT);
             insert.push_values(batch, |mut values, (_, row)| {
@@ -175,13 +188,16 @@ async fn commit(backend: &Backend, rows: &[Box<Packed>]) -> Result<Vec<Recorded>
                     .push_bind(row.digest.as_slice());
             });
             insert.push(KEEP_FIRST);
-            let new: Vec<(String, String)> = insert.build_query_as().fetch_all(&mut *tx).await?;
-            if new.len() < batch.len() {
-                let new: HashSet<_> = new.iter().map(|(h, g)| (h.as_str(), g.as_str())).collect();
-                let old = batch
-                    .iter()
-                    .filter(|(_, row)| !new.contains(&(row.hook.as_str(), row.guid.as_str())));
-                known.extend(old.map(|(at, _)| *at));
+            let new: Vec<(i64, String, String)> =
+                insert.build_query_as().fetch_all(&mut *tx).await?;
+            let new: HashMap<_, _> =
+                new.iter().map(|(seq, h, g)| ((h.as_str(), g.as_str()), *seq)).collect();
+            for (at, row) in batch {
+                match new.get(&(row.hook.as_str(), row.guid.as_str())) {
+                    None => _ = known.insert(*at),
+                    Some(seq) if row.forward => entries.push(Entry { seq: *seq, row, at: *at }),
+                    Some(_) => {}
+                }
             }
         }
         let first: HashSet<usize> = firsts.iter().map(|(at, _)| *at).collect();
@@ -189,17 +205,24 @@ async fn commit(backend: &Backend, rows: &[Box<Packed>]) -> Result<Vec<Recorded>
             if first.contains(at) && !known.contains(at) {
                 continue;
             }
-            let kept: Option<Vec<u8>> = sqlx::query_scalar(COUNT)
+            let kept: Option<(Vec<u8>, i64, bool)> = sqlx::query_as(COUNT)
                 .bind(row.hook.as_str())
                 .bind(row.guid.as_str())
                 .bind(row.digest.as_slice())
                 .fetch_optional(&mut *tx)
                 .await?;
-            let kept = kept.ok_or_else(|| inconsistent("receipts", "a known row is gone"))?;
+            let (kept, seq, wanted) =
+                kept.ok_or_else(|| inconsistent("receipts", "a known row is gone"))?;
             if let Some(slot) = recorded.get_mut(*at) {
                 *slot = if kept == row.digest { Recorded::Again } else { Recorded::Conflict };
             }
+            if row.forward && !wanted {
+                // The filter did not want it then, and does now.
+                sqlx::query(WANT).bind(seq).execute(&mut *tx).await?;
+                entries.push(Entry { seq, row, at: *at });
+            }
         }
+        enqueue!(tx, entries, recorded);
     });
     Ok(recorded)
 }

@@ -59,6 +59,7 @@ impl Sweeper {
             via: Via::Api,
             received_at: self.clock.now(),
             wanted: interest == Interest::Wanted,
+            forward: interest == Interest::Wanted && hook.forward.is_some(),
             headers,
             body: Bytes::from(detail.payload),
         };

@@ -15,6 +15,7 @@ type Reply = oneshot::Sender<Result<Sweep, SweepError>>;
 /// How the rest of the program reaches a worker. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Handle {
+    sweeper: Arc<Sweeper>,
     ticks: mpsc::Sender<()>,
     manual: mpsc::Sender<(Request, Reply)>,
 }
@@ -40,11 +41,18 @@ pub struct Worker {
 pub fn worker(sweeper: Arc<Sweeper>) -> (Handle, Worker) {
     let (tick_sender, ticks) = mpsc::channel(1);
     let (manual_sender, manual) = mpsc::channel(QUEUE);
-    let handle = Handle { ticks: tick_sender, manual: manual_sender };
+    let handle =
+        Handle { sweeper: Arc::clone(&sweeper), ticks: tick_sender, manual: manual_sender };
     (handle, Worker { sweeper, swept: None, ticks, manual })
 }
 
 impl Handle {
+    /// For requests by hand, which wait for no sweep.
+    #[must_use]
+    pub fn sweeper(&self) -> &Sweeper {
+        &self.sweeper
+    }
+
     /// Where the schedule sends its ticks: room for one.
     #[must_use]
     pub fn ticks(&self) -> mpsc::Sender<()> {

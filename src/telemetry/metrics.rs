@@ -48,6 +48,8 @@ labels! {
     OutcomeLabel { hook, outcome }
     /// `{hook,via}`
     ViaLabel { hook, via }
+    /// `{hook,state}`
+    StateLabel { hook, state }
     /// `{hook,slot}`
     SlotLabel { hook, slot }
     /// `{condition,hook}`; the hook is empty where a condition is about the whole daemon.
@@ -75,6 +77,9 @@ pub type Histograms = Family<HookLabel, Histogram, Buckets>;
 /// An acknowledgement: a tenth of a millisecond to GitHub's ten seconds.
 const ACK: Buckets =
     Buckets(&[0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 10.0]);
+/// A hand-over: a neighbour that queues at once, to the default time-out.
+const HANDOVER: Buckets =
+    Buckets(&[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0]);
 /// A sweep: one quick call to a long first pass.
 const SWEEP: Buckets = Buckets(&[0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0]);
 /// A repair: a minute to the whole window.
@@ -148,6 +153,12 @@ metrics! {
         "signature_failures", "Requests whose signature matched no secret";
     secret_matches: Family<SlotLabel, Counter> = Family::default(),
         "secret_matches", "Verified requests by position of the matching secret";
+    inbox_events: Family<StateLabel, Gauge> = Family::default(),
+        "inbox_events", "Received events by hand-over state";
+    handovers: Family<ResultLabel, Counter> = Family::default(),
+        "handovers", "Hand-overs to the application by result";
+    handover_seconds: Histograms = Family::new_with_constructor(HANDOVER),
+        "handover_seconds", "How long hand-overs took, from reading the event to the answer";
     condition: Family<ConditionLabel, FloatGauge> = Family::default(),
         "condition", "1 while a condition holds, 0 while it does not, NaN while nobody can look";
     channel_notifications: Family<ChannelLabel, Counter> = Family::default(),

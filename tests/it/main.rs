@@ -9,6 +9,8 @@ mod cli;
 mod daemon;
 mod drill;
 mod examples;
+mod forward;
+mod inbox;
 mod migrations;
 mod store;
 mod support;

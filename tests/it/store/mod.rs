@@ -3,6 +3,7 @@
 mod alerts;
 mod deliveries;
 mod hooks;
+mod inbox;
 mod lease;
 mod opening;
 mod pages;
@@ -13,4 +14,4 @@ mod redeliveries;
 mod source;
 mod sweeps;
 mod verdicts;
-mod world;
+pub(crate) mod world;

@@ -1,16 +1,27 @@
 //! Rules for the store's own source that no compiler checks.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 fn files() -> Vec<(PathBuf, String)> {
     let directory = format!("{}/src/store", env!("CARGO_MANIFEST_DIR"));
-    let files: Vec<_> = fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .map(|path| (path.clone(), fs::read_to_string(path).unwrap()))
-        .collect();
+    let mut files = Vec::new();
+    collect(directory.as_ref(), &mut files);
     assert!(files.len() > 10);
     files
+}
+
+fn collect(directory: &Path, files: &mut Vec<(PathBuf, String)>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else {
+            files.push((path.clone(), fs::read_to_string(path).unwrap()));
+        }
+    }
 }
 
 // S2

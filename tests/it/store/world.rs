@@ -48,6 +48,7 @@ pub(crate) fn arrival(text: &str, minutes: i64, body: &[u8]) -> Arrival {
         via: Via::Delivery,
         received_at: at(minutes),
         wanted: true,
+        forward: false,
         headers: vec![("x-github-event".to_owned(), "push".to_owned())],
         body: Bytes::copy_from_slice(body),
     }

@@ -68,7 +68,7 @@ pub struct Bench {
 }
 
 /// The defaults of `config/redeliverd.toml`, but no pause between requests.
-fn app_hook(api: &str) -> (config::Hook, config::Sweep) {
+pub fn app_hook(api: &str) -> (config::Hook, config::Sweep) {
     let policy = Policy {
         trust: Trust::Receipt,
         repair: Repair::Redeliver,

@@ -1,5 +1,6 @@
 //! What the tests share: databases, a bench with a simulated GitHub, and the shipped program.
 
+pub mod application;
 pub mod backends;
 mod bench;
 pub mod daemon;
@@ -8,4 +9,4 @@ mod receiver;
 pub mod sink;
 pub mod smtp;
 
-pub use self::bench::{Bench, PERIOD, minutes, start};
+pub use self::bench::{Bench, PERIOD, app_hook, minutes, start};

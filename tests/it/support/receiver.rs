@@ -59,6 +59,7 @@ async fn take(State(receiver): State<Receiver>, headers: HeaderMap, body: Bytes)
         via: Via::Delivery,
         received_at: receiver.clock.now(),
         wanted: true,
+        forward: false,
         headers: Vec::new(),
         body,
     };
