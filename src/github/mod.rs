@@ -18,7 +18,7 @@ use chrono::TimeDelta;
 
 pub use self::{
     client::Client,
-    error::{GitHubError, SetupError},
+    error::{Failure, GitHubError, SetupError},
     scrub::scrub,
 };
 use crate::domain::{

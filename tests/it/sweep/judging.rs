@@ -310,6 +310,26 @@ async fn where_githubs_word_counts_nothing_is_asked_below_an_unread_part() {
 
 #[tokio::test]
 async fn fetching_comes_after_asking_has_not_helped_twice() {
+#[tokio::test]
+async fn a_detail_that_keeps_failing_is_asked_for_with_backoff_and_stops_no_other() {
+    let mut bench = Bench::with(|hook, _| {
+        hook.policy.repair = redeliverd::domain::policy::Repair::Fetch;
+        hook.policy.probes = 10;
+    })
+    .await;
+    let failed = bench.fail(4).await;
+    // Three deliveries, each with three tries.
+    bench.world.faults(|faults| faults.api.detail_next = vec![Answer::Status(502); 9].into());
+    bench.advance(PERIOD);
+    let report = bench.sweep().await;
+    let outcomes: Vec<_> = report.requests.iter().map(|request| request.outcome).collect();
+    assert_eq!(outcomes, ["ambiguous", "ambiguous", "ambiguous", "accepted"]);
+    assert_eq!((report.fetched, report.deferred), (1, 0));
+    assert_eq!(bench.verdict(&failed[0]).await, "waiting/backoff");
+    bench.sweeps(1).await;
+    assert_eq!(bench.verdict(&failed[0]).await, "settled/received");
+}
+
     let mut bench = Bench::with(|hook, _| {
         hook.policy.repair = redeliverd::domain::policy::Repair::RedeliverThenFetch;
     })
