@@ -7,7 +7,7 @@ use http::{Method, StatusCode};
 use url::Url;
 
 use super::{
-    Detail, Meta, Page, PageRef,
+    Detail, Meta, PAGE_ROWS, Page, PageRef,
     auth::{self, Signer},
     error::{Failure, GitHubError, SetupError},
     limits, pages,
@@ -88,7 +88,7 @@ impl Client {
         let (call, url) = match page {
             PageRef::Head => {
                 let mut url = self.0.scope.endpoint(APP_DELIVERIES);
-                url.set_query(Some("per_page=100"));
+                url.set_query(Some(&format!("per_page={PAGE_ROWS}")));
                 (Call::Head, url)
             }
             PageRef::Link(link) => {

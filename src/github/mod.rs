@@ -35,6 +35,9 @@ pub enum PageRef {
     Link(String),
 }
 
+/// Rows on a full page of the list, as we ask for them.
+pub const PAGE_ROWS: usize = 100;
+
 /// One page of the delivery list, newest first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {

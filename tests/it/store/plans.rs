@@ -5,14 +5,22 @@ use sqlx::{Connection, Executor, PgConnection, Row, SqliteConnection};
 use crate::support::backends;
 
 /// Texts of the store's questions, as in `src/store`; the first words find them there.
-const QUESTIONS: [(&str, &str, &str); 7] = [
+const QUESTIONS: [(&str, &str, &str); 11] = [
     ("deliveries.rs", "const OPEN", "USING COVERING INDEX deliveries_open (hook=? AND guid>?)"),
     ("list.rs", "const OPEN", "USING INDEX deliveries_open (hook=?)"),
     ("list.rs", "const LISTED", "USING INDEX deliveries_first (hook=? AND first_attempt_at>?"),
     ("list.rs", "const UNLISTED", "USING INDEX receipts_received (hook=? AND received_at>?"),
     ("receipts.rs", "const NEWEST", "USING INDEX receipts_received (hook=? AND received_at>?)"),
     ("redeliveries.rs", "const ASKED", "USING INDEX redeliveries_asked (hook=? AND asked_at>?)"),
-    ("verdicts.rs", "const REOPEN", "USING INDEX deliveries_last (hook=? AND last_attempt_at>?)"),
+    ("verdicts.rs", "const LAST_TO_REOPEN", "INDEX deliveries_last (hook=? AND last_attempt_at>?)"),
+    ("verdicts.rs", "const REOPEN", "INDEX deliveries_last (hook=? AND last_attempt_at>? AND"),
+    ("verdicts.rs", "const LAST_TO_ASK", "INDEX deliveries_first (hook=? AND first_attempt_at>?)"),
+    ("verdicts.rs", "const ASK", "INDEX deliveries_first (hook=? AND first_attempt_at>? AND"),
+    (
+        "deliveries.rs",
+        "const FIRST_BETWEEN",
+        "INDEX deliveries_first (hook=? AND first_attempt_at>?",
+    ),
 ];
 
 #[tokio::test]
