@@ -217,9 +217,11 @@ impl Gatherer {
 
     /// When something last came, or else when it first could have.
     async fn last_delivery(&self, bench: &Bench<'_>) -> Result<Option<DateTime<Utc>>, StoreError> {
-        let arrived = self.store.newest_arrival(&bench.hook.name).await?;
+        let began = bench.memory.recording_since.or(bench.memory.adopted_at);
+        let since = began.unwrap_or(DateTime::UNIX_EPOCH);
+        let arrived = self.store.newest_arrival(&bench.hook.name, since).await?;
         let attempted = self.store.newest_first_attempt(&bench.hook.name).await?;
-        Ok(arrived.max(attempted).max(bench.memory.recording_since.or(bench.memory.adopted_at)))
+        Ok(arrived.max(attempted).max(began))
     }
 }
 
