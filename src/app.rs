@@ -13,6 +13,7 @@ use crate::{
     forward::{self, Forwarder},
     github::Client,
     lifecycle::{GRACE, Shutdown, Tasks},
+    notify::Watch,
     receiver::Receiver,
     retention,
     schedule::Schedule,
@@ -116,6 +117,7 @@ pub async fn run(
     let metrics = Arc::new(Metrics::default());
     let tasks = Tasks::new(shutdown.clone());
     watch_recording(&tasks, &store, &shutdown);
+    let watch = Watch::new(&config, &store, &clock, &metrics, owner())?;
     let mut sweepers = BTreeMap::new();
     let mut schedules = Vec::new();
     for hook in &config.hooks {
@@ -129,7 +131,7 @@ pub async fn run(
         schedules.push(Schedule::start(&config.sweep.schedule, handle.ticks(), on_skip).await?);
         sweepers.insert(hook.name.clone(), handle);
         let soft = shutdown.soft.clone();
-        tasks.spawn("sweeper", worker.run(soft));
+        tasks.spawn("sweeper", worker.telling(watch.swept()).run(soft));
     }
 
     for hook in &config.hooks {
@@ -180,6 +182,10 @@ pub async fn run(
             tracing::error!(%error, "the admin listener failed");
         }
     });
+
+    for (name, task) in watch.into_tasks(&shutdown.soft) {
+        tasks.spawn(name, task);
+    }
 
     let ended = tasks.finish().await;
     for schedule in schedules {

@@ -1,7 +1,7 @@
 //! `redeliverd` records every GitHub webhook, finds the lost ones and has them redelivered.
 //!
 //! `domain` decides and does nothing else; `store` remembers; `github` speaks to GitHub;
-//! `receiver` takes webhooks in; `sweeper` reconciles; `admin` and `cli` show; `app` wires it all.
+//! `receiver` takes webhooks in; `sweeper` reconciles; `notify` tells operators; `admin` and `cli` show; `app` wires it all.
 //! Who may import whom is drawn in ARCHITECTURE.md and enforced by `tests/it/architecture.rs`.
 
 pub mod admin;
@@ -13,6 +13,7 @@ pub mod domain;
 pub mod forward;
 pub mod github;
 pub mod lifecycle;
+pub mod notify;
 pub mod receiver;
 pub mod report;
 pub mod retention;

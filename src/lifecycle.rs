@@ -38,6 +38,13 @@ impl Shutdown {
     pub fn on_signals(&self) -> std::io::Result<()> {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut hangup = signal(SignalKind::hangup())?;
+        tokio::spawn(async move {
+            // Left alone it would end the process, which is not what somebody who reloads expects.
+            while hangup.recv().await.is_some() {
+                tracing::warn!("SIGHUP changes nothing; restart to read the configuration anew");
+            }
+        });
         let stages = [self.soft.clone(), self.hard.clone()];
         tokio::spawn(async move {
             for stage in stages {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what `make test` needs and the machine lacks: PostgreSQL's server programs (the tests
-# start a throw-away server of their own), and the npm package with GitHub's payload
-# examples, fetched and never committed.
+# start a throw-away server of their own), Prometheus and Alertmanager (likewise), openssl for a
+# certificate, and the npm package with GitHub's payload examples, fetched and never committed.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -13,6 +13,9 @@ have_postgres() {
 need=""
 have_postgres || need="$need postgresql"
 command -v npm >/dev/null || need="$need nodejs npm"
+command -v promtool >/dev/null || need="$need prometheus"
+command -v prometheus-alertmanager >/dev/null || need="$need prometheus-alertmanager"
+command -v openssl >/dev/null || need="$need openssl"
 if [ -n "$need" ]; then
     echo "installing:$need"
     as_root apt-get update -qq

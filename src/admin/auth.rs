@@ -1,9 +1,14 @@
 //! The bearer token, compared in constant time.
 
-use axum::http::{HeaderMap, header::AUTHORIZATION};
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, header::AUTHORIZATION},
+    middleware::Next,
+    response::Response,
+};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::api::Problem;
+use super::{Admin, api::Problem};
 
 /// Lets a request pass that carries the configured token.
 ///
@@ -23,4 +28,16 @@ pub(super) fn require(headers: &HeaderMap, token: Option<&SecretString>) -> Resu
         token.expose_secret().as_bytes(),
     )
     .map_err(|_| Problem::unauthorized("send the admin token as Authorization: Bearer"))
+}
+
+/// Asks for the token before anything, reading included, where the listener is not on loopback.
+pub(super) async fn off_loopback(
+    State(admin): State<Admin>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    if !admin.config.admin.listen.ip().is_loopback() {
+        require(request.headers(), admin.token())?;
+    }
+    Ok(next.run(request).await)
 }

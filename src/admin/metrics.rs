@@ -2,28 +2,41 @@
 
 use axum::{
     extract::State,
-    http::{StatusCode, header},
+    http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
 
 use super::Admin;
 use crate::{
     report,
-    telemetry::{HookLabel, ReasonLabel, StateLabel},
+    telemetry::{self, HookLabel, ReasonLabel, StateLabel},
 };
 
 /// The content type of the OpenMetrics text format.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The text; 503 when the store cannot be read, so that a scrape never shows old gauges as new.
-pub(super) async fn metrics(State(admin): State<Admin>) -> Response {
+/// The content type of the older Prometheus text format.
+const PLAIN: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// The text, in OpenMetrics where that is asked for; 503 when the store cannot be read, so that a scrape never shows old gauges as new.
+pub(super) async fn metrics(State(admin): State<Admin>, headers: HeaderMap) -> Response {
     if let Err(error) = refresh(&admin).await {
         return (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response();
     }
     match admin.metrics.render() {
-        Ok(text) => ([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response(),
+        Ok(text) if wants_open_metrics(&headers) => {
+            ([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response()
+        }
+        Ok(text) => ([(header::CONTENT_TYPE, PLAIN)], telemetry::plain(&text)).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
     }
+}
+
+fn wants_open_metrics(headers: &HeaderMap) -> bool {
+    headers
+        .get_all(header::ACCEPT)
+        .iter()
+        .any(|accept| accept.to_str().is_ok_and(|a| a.contains("application/openmetrics-text")))
 }
 
 async fn refresh(admin: &Admin) -> Result<(), crate::store::StoreError> {

@@ -9,7 +9,7 @@ mod metrics;
 use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
-    Router,
+    Router, middleware,
     routing::{get, post},
 };
 use secrecy::SecretString;
@@ -42,20 +42,23 @@ impl Admin {
     }
 }
 
-/// The routes; reading is open (the listener is on loopback unless a token is set), changing takes
-/// the bearer token.
+/// The routes. Health and metrics are open. Reading the API is open on loopback only; changing
+/// anything takes the bearer token everywhere.
 pub fn router(admin: Admin) -> Router {
+    let api = Router::new()
+        .route("/status", get(api::status))
+        .route("/deliveries", get(api::deliveries))
+        .route("/deliveries/{hook}/{guid}", get(api::delivery))
+        .route("/deliveries/{hook}/{guid}/{action}", post(actions::act))
+        .route("/receipts", post(actions::receipts))
+        .route("/dead", get(actions::dead))
+        .route("/sweeps", post(api::sweep).get(api::sweeps))
+        .route_layer(middleware::from_fn_with_state(admin.clone(), auth::off_loopback));
     Router::new()
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(metrics::metrics))
-        .route("/api/v1/status", get(api::status))
-        .route("/api/v1/deliveries", get(api::deliveries))
-        .route("/api/v1/deliveries/{hook}/{guid}", get(api::delivery))
-        .route("/api/v1/deliveries/{hook}/{guid}/{action}", post(actions::act))
-        .route("/api/v1/receipts", post(actions::receipts))
-        .route("/api/v1/dead", get(actions::dead))
-        .route("/api/v1/sweeps", post(api::sweep).get(api::sweeps))
+        .nest("/api/v1", api)
         .with_state(admin)
 }
 

@@ -18,6 +18,7 @@ mod status;
 mod storage;
 mod sweep;
 mod table;
+mod test_alert;
 mod wait;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -73,6 +74,8 @@ enum Command {
     Config(config::Args),
     /// Bring the database up to date
     Migrate,
+    /// Send a marked test through every alert channel
+    TestAlert,
     /// Remove what is older than the configured retention
     Prune,
     /// Copy a running SQLite database to a new file
@@ -126,6 +129,7 @@ async fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Prune => storage::prune(file, style).await,
         Command::Backup(args) => storage::backup(file, &args, style).await,
         Command::Migrate => migrate::run(file, style).await,
+        Command::TestAlert => test_alert::run(file, style).await,
         Command::Sandbox(args) => sandbox::run(&args, style).await,
         Command::Completions(args) => packaging::completions(&args),
         Command::Man => packaging::man(),

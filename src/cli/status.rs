@@ -7,7 +7,10 @@ use super::{
     exit::Exit,
     table::{self, Style},
 };
-use crate::report::{self, Inbox, Status};
+use crate::{
+    domain::condition::State,
+    report::{self, Inbox, Status},
+};
 
 /// Arguments of `status`.
 #[derive(Debug, clap::Args)]
@@ -48,7 +51,16 @@ fn text(status: &Status, style: Style) -> String {
             inbox(&hook.inbox),
         ]);
     }
-    table.to_string()
+    let mut lines = vec![table.to_string()];
+    for condition in status.conditions.iter().filter(|c| c.state != State::Resolved.as_str()) {
+        let since = condition
+            .since
+            .map_or_else(String::new, |at| format!(" since {}", table::time(at, style)));
+        let hook = condition.hook.as_ref().map_or_else(String::new, |hook| format!(" on {hook}"));
+        let (state, name) = (&condition.state, &condition.name);
+        lines.push(format!("{state}{since}: {name}{hook}: {}", condition.summary));
+    }
+    lines.join("\n")
 }
 
 fn inbox(inbox: &Inbox) -> String {

@@ -9,7 +9,6 @@ use url::Url;
 use super::{
     checker::{Check, delta},
     kinds::PingUrl,
-    problem::Problem,
     raw,
     read::At,
     web,
@@ -128,7 +127,6 @@ pub(super) fn alerts(check: &mut Check<'_>, at: &At, raw: raw::Alerts) -> Option
         .enumerate()
         .filter_map(|(index, raw)| channel(check, &at.key("channels").item(index), raw))
         .collect();
-    warn_of_undelivered(check, at, &channels);
     Some(Alerts {
         check_every: check_every?,
         missing_after: delta(missing_after?),
@@ -138,20 +136,6 @@ pub(super) fn alerts(check: &mut Check<'_>, at: &At, raw: raw::Alerts) -> Option
         heartbeat_url: heartbeat_url.map(|url| url.to_string().into()),
         channels,
     })
-}
-
-/// Said once, however many channels there are.
-fn warn_of_undelivered(check: &mut Check<'_>, at: &At, channels: &[Channel]) {
-    if !channels.is_empty() {
-        check.problems.push(
-            Problem::warning(
-                at.key("channels").as_str(),
-                "alert channels are not delivered by this version; conditions are only logged and \
-                 exported as metrics",
-            )
-            .hint("alert on the metrics meanwhile"),
-        );
-    }
 }
 
 fn channel(check: &mut Check<'_>, at: &At, raw: raw::Channel) -> Option<Channel> {

@@ -3,10 +3,12 @@
 
 pub mod attempt;
 pub mod boundary;
+pub mod condition;
 pub mod delivery;
 pub mod filter;
 pub mod headers;
 pub mod ids;
+pub mod notice;
 pub mod plan;
 pub mod policy;
 pub mod retry;

@@ -7,9 +7,9 @@ use http::{Method, StatusCode};
 use url::Url;
 
 use super::{
-    Detail, Meta, Page, PageRef,
+    Detail, Meta, PAGE_ROWS, Page, PageRef,
     auth::{self, Signer},
-    error::{GitHubError, SetupError},
+    error::{Failure, GitHubError, SetupError},
     limits, pages,
     pages::Scope,
     refusal::{Call, Parties},
@@ -82,20 +82,23 @@ impl Client {
     /// One page of at most 100 attempts. Retried on 5xx and transport errors, since it only reads.
     ///
     /// # Errors
-    /// See [`GitHubError`]; [`GitHubError::BadCursor`] when GitHub refused a link,
+    /// See [`GitHubError`], which comes with its cost; [`GitHubError::BadCursor`] when GitHub refused a link,
     /// [`GitHubError::ForeignLink`] when the link is not the API's own (then nothing was sent).
-    pub async fn list_attempts(&self, page: &PageRef) -> Result<Page, GitHubError> {
+    pub async fn list_attempts(&self, page: &PageRef) -> Result<Page, Failure> {
         let (call, url) = match page {
             PageRef::Head => {
                 let mut url = self.0.scope.endpoint(APP_DELIVERIES);
-                url.set_query(Some("per_page=100"));
+                url.set_query(Some(&format!("per_page={PAGE_ROWS}")));
                 (Call::Head, url)
             }
-            PageRef::Link(link) => (Call::Link, self.0.scope.admit(link)?),
+            PageRef::Link(link) => {
+                (Call::Link, self.0.scope.admit(link).map_err(|error| error.after(0))?)
+            }
         };
         let (answer, meta) = self.0.read(call, &url).await?;
-        let rows = wire::rows(&answer.body)
-            .ok_or_else(|| self.0.parties.unexpected(&answer, "no list of deliveries"))?;
+        let rows = wire::rows(&answer.body).ok_or_else(|| {
+            self.0.parties.unexpected(&answer, "no list of deliveries").after(meta.calls)
+        })?;
         Ok(Page {
             rows: rows.rows,
             unreadable: rows.unreadable,
@@ -110,13 +113,17 @@ impl Client {
     /// # Errors
     /// [`GitHubError::Ambiguous`] when it may have been taken although no answer came,
     /// [`GitHubError::Unavailable`] when it never left.
-    pub async fn redeliver(&self, attempt: AttemptId) -> Result<Meta, GitHubError> {
+    pub async fn redeliver(&self, attempt: AttemptId) -> Result<Meta, Failure> {
         let url = self.0.scope.endpoint(&format!("{APP_DELIVERIES}/{attempt}/attempts"));
         let mut calls = 0;
         let answer = match self.0.ask(&Method::POST, &url, MAX_IGNORED_BODY, &mut calls).await {
             Ok(answer) => answer,
-            Err(SendFault::NeverLeft(message)) => return Err(GitHubError::Unavailable { message }),
-            Err(SendFault::Lost(message)) => return Err(GitHubError::Ambiguous { message }),
+            Err(SendFault::NeverLeft(message)) => {
+                return Err(GitHubError::Unavailable { message }.after(calls));
+            }
+            Err(SendFault::Lost(message)) => {
+                return Err(GitHubError::Ambiguous { message }.after(calls));
+            }
         };
         match answer.status {
             // Documented is 202 with an object; the body has been `{}`, null and empty.
@@ -124,9 +131,9 @@ impl Client {
                 Ok(meta(&answer, calls))
             }
             status if status.is_success() || status.is_server_error() => {
-                Err(GitHubError::Ambiguous { message: answered(&answer) })
+                Err(GitHubError::Ambiguous { message: answered(&answer) }.after(calls))
             }
-            _ => Err(self.0.parties.refusal(Call::Attempt, &answer)),
+            _ => Err(self.0.parties.refusal(Call::Attempt, &answer).after(calls)),
         }
     }
 
@@ -135,7 +142,7 @@ impl Client {
     /// # Errors
     /// [`GitHubError::Gone`] for an unknown id (a fresh id may answer so for some seconds), and with
     /// status 200 where GitHub keeps no payload.
-    pub async fn detail(&self, attempt: AttemptId) -> Result<(Detail, Meta), GitHubError> {
+    pub async fn detail(&self, attempt: AttemptId) -> Result<(Detail, Meta), Failure> {
         let url = self.0.scope.endpoint(&format!("{APP_DELIVERIES}/{attempt}"));
         let (answer, meta) = self.0.read(Call::Attempt, &url).await?;
         match wire::detail(&answer.body) {
@@ -143,9 +150,11 @@ impl Client {
             Ok(DetailBody::NoPayload) => Err(GitHubError::Gone {
                 status: answer.status.as_u16(),
                 message: "GitHub has no payload for it".to_owned(),
-            }),
+            }
+            .after(meta.calls)),
             Err(reason) => {
-                Err(self.0.parties.unexpected(&answer, &format!("no delivery: {reason}")))
+                let what = format!("no delivery: {reason}");
+                Err(self.0.parties.unexpected(&answer, &what).after(meta.calls))
             }
         }
     }
@@ -153,15 +162,15 @@ impl Client {
 
 impl Inner {
     /// Reads with up to three tries; every answer returned is a whole success.
-    async fn read(&self, call: Call, url: &Url) -> Result<(Answer, Meta), GitHubError> {
+    async fn read(&self, call: Call, url: &Url) -> Result<(Answer, Meta), Failure> {
         let mut calls = 0;
         let mut waits = self.timing.waits.iter();
         loop {
-            let trouble = match self.ask(&Method::GET, url, MAX_BODY, &mut calls).await {
-                Err(fault) => fault.message(),
-                Ok(answer) if answer.status.is_server_error() => answered(&answer),
+            let (failing, trouble) = match self.ask(&Method::GET, url, MAX_BODY, &mut calls).await {
+                Err(fault) => (false, fault.message()),
+                Ok(answer) if answer.status.is_server_error() => (true, answered(&answer)),
                 Ok(answer) if !answer.status.is_success() => {
-                    return Err(self.parties.refusal(call, &answer));
+                    return Err(self.parties.refusal(call, &answer).after(calls));
                 }
                 Ok(answer) => match &answer.cut {
                     None => {
@@ -169,14 +178,22 @@ impl Inner {
                         return Ok((answer, meta));
                     }
                     Some(Cut::TooLarge) => {
-                        return Err(self.parties.unexpected(&answer, "more than 32 MiB"));
+                        return Err(self
+                            .parties
+                            .unexpected(&answer, "more than 32 MiB")
+                            .after(calls));
                     }
-                    Some(Cut::Broken(message)) => message.clone(),
+                    Some(Cut::Broken(message)) => (true, message.clone()),
                 },
             };
             let Some(wait) = waits.next() else {
                 let message = format!("{trouble} (after {calls} requests)");
-                return Err(GitHubError::Unavailable { message });
+                let error = if failing {
+                    GitHubError::Failing { message }
+                } else {
+                    GitHubError::Unavailable { message }
+                };
+                return Err(error.after(calls));
             };
             tokio::time::sleep(*wait).await;
         }

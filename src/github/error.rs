@@ -67,7 +67,15 @@ pub enum GitHubError {
         /// What happened.
         message: String,
     },
-    /// GitHub could not be reached or answered 5xx to every try of a read, or a request never left.
+    /// GitHub answered, but failed: the last try of a read got a 5xx, or an answer that broke off. Other
+    /// reads may succeed.
+    #[error("GitHub failed: {message}")]
+    Failing {
+        /// What happened.
+        message: String,
+    },
+    /// GitHub could not be reached, or gave no answer to the last try of a read, or a request never
+    /// left.
     #[error("GitHub is unavailable: {message}")]
     Unavailable {
         /// What happened.
@@ -79,4 +87,21 @@ pub enum GitHubError {
         /// The link, without query.
         link: String,
     },
+}
+
+/// A failed call and what it cost.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{error}")]
+pub struct Failure {
+    /// Why it failed.
+    pub error: GitHubError,
+    /// HTTP requests made, retries included; none for a link that must not be followed.
+    pub calls: u32,
+}
+
+impl GitHubError {
+    /// This error, after so many requests.
+    pub(super) fn after(self, calls: u32) -> Failure {
+        Failure { error: self, calls }
+    }
 }

@@ -18,7 +18,7 @@ use chrono::TimeDelta;
 
 pub use self::{
     client::Client,
-    error::{GitHubError, SetupError},
+    error::{Failure, GitHubError, SetupError},
     scrub::scrub,
 };
 use crate::domain::{
@@ -34,6 +34,9 @@ pub enum PageRef {
     /// A link that GitHub gave on an earlier page.
     Link(String),
 }
+
+/// Rows on a full page of the list, as we ask for them.
+pub const PAGE_ROWS: usize = 100;
 
 /// One page of the delivery list, newest first.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,14 +1,18 @@
 //! `status`: per hook, what is missing and why, and when the list was last read to its end.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
 use super::Bench;
 use crate::{
     config::{Config, Hook},
-    domain::ids::Guid,
-    store::{Store, StoreError},
+    domain::{condition::State, ids::Guid},
+    store::{Store, StoreError, types::Conditions},
 };
+
+/// What was found out holds for so many looks, and at least for a minute.
+const LOOKS: i32 = 4;
+const SHORTEST: TimeDelta = TimeDelta::minutes(1);
 
 /// How many deliveries are read at once; bounds memory, not the answer.
 const BATCH: u32 = 1_000;
@@ -144,7 +148,43 @@ pub async fn status(
     for hook in &config.hooks {
         hooks.push(hook_status(store, hook, now).await?);
     }
-    Ok(Status { hooks, conditions: Vec::new() })
+    Ok(Status { hooks, conditions: conditions(store, config, now).await? })
+}
+
+/// What `serve` last found out about its own state. What it found too long ago is not known now.
+async fn conditions(
+    store: &Store,
+    config: &Config,
+    now: DateTime<Utc>,
+) -> Result<Vec<ConditionView>, StoreError> {
+    let Conditions { checked_at, rows } = store.conditions().await?;
+    let check_every = TimeDelta::from_std(config.alerts.check_every).unwrap_or(TimeDelta::MAX);
+    let valid = check_every.checked_mul(LOOKS).unwrap_or(TimeDelta::MAX).max(SHORTEST);
+    let unseen = checked_at.filter(|at| now - *at > valid);
+    Ok(rows
+        .into_iter()
+        .map(|row| {
+            let (state, since, summary) = match unseen {
+                None => (row.state, row.since, row.summary),
+                Some(at) => (
+                    State::Unknown,
+                    at,
+                    format!(
+                        "nobody has looked since {}: is redeliverd serve running? Then it was {}",
+                        at.format("%Y-%m-%d %H:%M UTC"),
+                        row.state.as_str()
+                    ),
+                ),
+            };
+            ConditionView {
+                name: row.subject.condition.as_str().to_owned(),
+                hook: row.subject.hook.as_ref().map(ToString::to_string),
+                state: state.as_str().to_owned(),
+                since: Some(since),
+                summary,
+            }
+        })
+        .collect())
 }
 
 async fn hook_status(

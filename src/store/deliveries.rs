@@ -15,6 +15,13 @@ use crate::domain::ids::{Guid, HookName};
 const OPEN: &str = "SELECT guid FROM deliveries WHERE hook = $1 AND open = 1 AND guid > $2 \
      ORDER BY guid LIMIT $3";
 
+const FIRST_BETWEEN: &str = "SELECT guid FROM deliveries \
+     WHERE hook = $1 AND first_attempt_at >= $2 AND first_attempt_at < $3 LIMIT 1";
+
+/// Walks the key, so that it can be continued; only a dry run asks this.
+const CLOSED: &str = "SELECT guid FROM deliveries WHERE hook = $1 AND guid > $2 AND open = 0 \
+     AND last_attempt_at >= $3 ORDER BY guid LIMIT $4";
+
 const DISMISS: &str = "UPDATE deliveries SET dismissed_at = $3, dismissed_note = $4, open = 1 \
      WHERE hook = $1 AND guid = $2";
 
@@ -39,6 +46,47 @@ impl Store {
         let guids =
             guids.iter().map(|guid| rows::guid("deliveries", guid)).collect::<Result<Vec<_>>>()?;
         self.facts(hook, &guids).await
+    }
+
+    /// Closed deliveries of a hook whose newest attempt is not before `since`, in pages like those of
+    /// [`Store::open_deliveries`].
+    pub async fn closed_deliveries(
+        &self,
+        hook: &HookName,
+        since: DateTime<Utc>,
+        after: Option<&Guid>,
+        limit: u32,
+    ) -> Result<Vec<OpenDelivery>> {
+        let guids: Vec<String> = on!(self.backend(), |db| {
+            sqlx::query_scalar(CLOSED)
+                .bind(hook.as_str())
+                .bind(after.map_or("", Guid::as_str))
+                .bind(since)
+                .bind(i64::from(limit))
+                .fetch_all(db)
+                .await?
+        });
+        let guids =
+            guids.iter().map(|guid| rows::guid("deliveries", guid)).collect::<Result<Vec<_>>>()?;
+        self.facts(hook, &guids).await
+    }
+
+    /// Whether a delivery is known that was first attempted at or after `from` and before `to`.
+    pub async fn knows_between(
+        &self,
+        hook: &HookName,
+        from: DateTime<Utc>,
+        to: DateTime<Utc>,
+    ) -> Result<bool> {
+        let known: Option<String> = on!(self.backend(), |db| {
+            sqlx::query_scalar(FIRST_BETWEEN)
+                .bind(hook.as_str())
+                .bind(from)
+                .bind(to)
+                .fetch_optional(db)
+                .await?
+        });
+        Ok(known.is_some())
     }
 
     /// One delivery with all its facts; `None` when neither list nor receiver knows it.

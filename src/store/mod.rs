@@ -4,6 +4,7 @@
 //! writes is one short transaction. Nothing here reads a clock or decides anything about a delivery:
 //! facts go in, facts come out.
 
+mod alerts;
 mod attempts;
 mod backend;
 mod backup;
@@ -97,6 +98,15 @@ impl Store {
             }
         };
         Ok(u64::try_from(bytes).unwrap_or_default() + self.backend().wal_bytes())
+    }
+
+    /// The file of an SQLite database; `None`: the database is elsewhere.
+    #[must_use]
+    pub fn file(&self) -> Option<&std::path::Path> {
+        match self.backend() {
+            Backend::Sqlite { file, .. } => Some(file),
+            Backend::Postgres(_) => None,
+        }
     }
 
     /// `sqlite` or `postgres`.

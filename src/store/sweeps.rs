@@ -34,6 +34,7 @@ struct Row {
     lost: i64,
     adopted: i64,
     error: Option<String>,
+    ending: Option<String>,
 }
 
 const BEGIN: &str = "INSERT INTO sweeps (hook, started_by, dry_run, started_at, complete, listed, \
@@ -42,15 +43,16 @@ const BEGIN: &str = "INSERT INTO sweeps (hook, started_by, dry_run, started_at, 
 
 const FINISH: &str = "UPDATE sweeps SET finished_at = $2, complete = $3, listed = $4, \
      new_attempts = $5, unreadable = $6, api_calls = $7, due = $8, requested = $9, deferred = $10, \
-     fetched = $11, missing = $12, lost = $13, adopted = $14, error = $15 WHERE id = $1";
+     fetched = $11, missing = $12, lost = $13, adopted = $14, error = $15, ending = $16 \
+     WHERE id = $1";
 
 const OF_ALL: &str = "SELECT id, hook, started_by, dry_run, started_at, finished_at, complete, \
      listed, new_attempts, unreadable, api_calls, due, requested, deferred, fetched, missing, lost, \
-     adopted, error FROM sweeps ORDER BY id DESC LIMIT $1";
+     adopted, error, ending FROM sweeps ORDER BY id DESC LIMIT $1";
 
 const OF_HOOK: &str = "SELECT id, hook, started_by, dry_run, started_at, finished_at, complete, \
      listed, new_attempts, unreadable, api_calls, due, requested, deferred, fetched, missing, lost, \
-     adopted, error FROM sweeps WHERE hook = $2 ORDER BY id DESC LIMIT $1";
+     adopted, error, ending FROM sweeps WHERE hook = $2 ORDER BY id DESC LIMIT $1";
 
 impl Store {
     /// Opens the row of a sweep and returns its id. Fenced.
@@ -98,6 +100,7 @@ impl Store {
                 .bind(i64::from(numbers.lost))
                 .bind(i64::from(numbers.adopted))
                 .bind(numbers.error.as_deref().map(text))
+                .bind(numbers.ending.as_deref())
                 .execute(&mut *tx)
                 .await?;
             if finished.rows_affected() == 0 {
@@ -143,6 +146,7 @@ fn sweep(row: Row) -> Result<SweepRow> {
             lost: count(TABLE, "lost", row.lost)?,
             adopted: count(TABLE, "adopted", row.adopted)?,
             error: row.error,
+            ending: row.ending,
         },
     })
 }

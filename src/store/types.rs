@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 
 use crate::domain::{
     boundary::Listing,
+    condition::{State, Subject},
     delivery::{Delivery, Means, Via},
     ids::{AttemptId, EventName, Guid, HookName},
     plan::Ramp,
@@ -233,6 +234,8 @@ pub struct SweepNumbers {
     pub adopted: u32,
     /// What cut the sweep short; `None`: nothing.
     pub error: Option<String>,
+    /// The word for how it ended; `None` while it runs.
+    pub ending: Option<String>,
 }
 
 /// One row of sweep history.
@@ -252,4 +255,39 @@ pub struct SweepRow {
     pub finished_at: Option<DateTime<Utc>>,
     /// Its numbers; all zero while running.
     pub numbers: SweepNumbers,
+}
+
+/// What is known about one condition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConditionRow {
+    /// What it is about.
+    pub subject: Subject,
+    /// What is known.
+    pub state: State,
+    /// Since when that is so.
+    pub since: DateTime<Utc>,
+    /// One sentence for a person.
+    pub summary: String,
+}
+
+/// What is known about every condition.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Conditions {
+    /// When somebody last looked; `None`: nobody ever did.
+    pub checked_at: Option<DateTime<Utc>>,
+    /// One row each, in the order of their names.
+    pub rows: Vec<ConditionRow>,
+}
+
+/// How GitHub's attempts of a while fared. Those without a code yet are not counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AttemptCount {
+    /// Whether any had a 2xx code; the failed ones are then not counted.
+    pub succeeded: bool,
+    /// Those without.
+    pub failed: u64,
+    /// When the oldest of them was made.
+    pub failing_since: Option<DateTime<Utc>>,
+    /// The code of the newest.
+    pub newest_code: Option<i32>,
 }

@@ -1,9 +1,15 @@
 //! What was judged: storing verdicts, closing and reopening deliveries.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::QueryBuilder;
 
-use super::{Result, Store, backend::in_write, batches, lease::fence, types::Lease};
+use super::{
+    Result, Store,
+    backend::{in_write, on},
+    batches,
+    lease::fence,
+    types::Lease,
+};
 use crate::domain::{ids::Guid, verdict::Verdict};
 
 /// Rows in one statement, at most; a power of two.
@@ -22,13 +28,23 @@ const SAVE: &str = ") UPDATE deliveries SET verdict = judged.verdict, reason = j
      AND (deliveries.verdict IS DISTINCT FROM judged.verdict \
      OR deliveries.reason IS DISTINCT FROM judged.reason OR deliveries.open <> judged.open)";
 
-const REOPEN: &str =
-    "UPDATE deliveries SET open = 1 WHERE hook = $1 AND last_attempt_at >= $2 AND open = 0";
+/// Deliveries opened in one transaction, at most: an arrival must never wait for the whole window.
+const OPENED: i64 = 2_000;
+
+/// The time of the last of the next rows. Read outside of the transaction that changes them.
+const LAST_TO_REOPEN: &str = "SELECT MAX(at) FROM (SELECT last_attempt_at AS at FROM deliveries \
+     WHERE hook = $1 AND last_attempt_at >= $2 ORDER BY last_attempt_at LIMIT $3) AS batch";
+
+const REOPEN: &str = "UPDATE deliveries SET open = 1 \
+     WHERE hook = $1 AND last_attempt_at >= $2 AND last_attempt_at <= $3 AND open = 0";
+
+const LAST_TO_ASK: &str = "SELECT MAX(at) FROM (SELECT first_attempt_at AS at FROM deliveries \
+     WHERE hook = $1 AND first_attempt_at >= $2 ORDER BY first_attempt_at LIMIT $3) AS batch";
+
+const ASK: &str = "UPDATE deliveries SET asked_by_hand = TRUE, open = 1 WHERE hook = $1 \
+     AND first_attempt_at >= $2 AND first_attempt_at <= $3 AND asked_by_hand <> TRUE";
 
 const RULES: &str = "UPDATE hooks SET rules_fingerprint = $2 WHERE name = $1";
-
-const ASK: &str = "UPDATE deliveries SET asked_by_hand = $3, open = 1 \
-     WHERE hook = $1 AND first_attempt_at >= $2 AND asked_by_hand <> $3";
 
 impl Store {
     /// Stores judgements, closing what is settled or excused. Fenced.
@@ -63,42 +79,61 @@ impl Store {
     }
 
     /// Opens every delivery of the hook whose newest attempt is not before `since`, because the rules
-    /// changed, and remembers `fingerprint` as the rules they are now judged by. Fenced. Returns how
-    /// many were closed before.
+    /// changed, and remembers `fingerprint` as the rules they are now judged by: last, so that a kill
+    /// in between leaves it to be done again. Fenced. Returns how many were closed before.
     pub async fn reopen(
         &self,
         lease: &Lease,
         since: DateTime<Utc>,
         fingerprint: &str,
     ) -> Result<u64> {
-        Ok(in_write!(self.backend(), |tx| {
+        let opened = self.open_in_batches(LAST_TO_REOPEN, REOPEN, lease, since).await?;
+        in_write!(self.backend(), |tx| {
             fence!(tx, lease);
             sqlx::query(RULES)
                 .bind(lease.hook.as_str())
                 .bind(fingerprint)
                 .execute(&mut *tx)
                 .await?;
-            sqlx::query(REOPEN)
-                .bind(lease.hook.as_str())
-                .bind(since)
-                .execute(&mut *tx)
-                .await?
-                .rows_affected()
-        }))
+        });
+        Ok(opened)
     }
 
     /// Marks what was first attempted since `since` as asked for by hand, for good, and opens it.
     /// Returns how many were not marked before. Fenced.
     pub async fn ask_by_hand(&self, lease: &Lease, since: DateTime<Utc>) -> Result<u64> {
-        Ok(in_write!(self.backend(), |tx| {
-            fence!(tx, lease);
-            sqlx::query(ASK)
-                .bind(lease.hook.as_str())
-                .bind(since)
-                .bind(true)
-                .execute(&mut *tx)
-                .await?
-                .rows_affected()
-        }))
+        self.open_in_batches(LAST_TO_ASK, ASK, lease, since).await
+    }
+
+    /// Runs `change` over spans of time that hold about [`OPENED`] rows each, oldest first. `last`
+    /// finds the end of the next span, so each row is looked at once however many there are.
+    async fn open_in_batches(
+        &self,
+        last: &'static str,
+        change: &'static str,
+        lease: &Lease,
+        since: DateTime<Utc>,
+    ) -> Result<u64> {
+        let hook = lease.hook.as_str();
+        let (mut opened, mut from) = (0, since);
+        loop {
+            let to: Option<DateTime<Utc>> = on!(self.backend(), |db| {
+                sqlx::query_scalar(last).bind(hook).bind(from).bind(OPENED).fetch_one(db).await?
+            });
+            let Some(to) = to else { break };
+            opened += in_write!(self.backend(), |tx| {
+                fence!(tx, lease);
+                sqlx::query(change)
+                    .bind(hook)
+                    .bind(from)
+                    .bind(to)
+                    .execute(&mut *tx)
+                    .await?
+                    .rows_affected()
+            });
+            // Times are stored in whole microseconds.
+            from = to + TimeDelta::microseconds(1);
+        }
+        Ok(opened)
     }
 }

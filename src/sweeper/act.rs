@@ -190,6 +190,7 @@ fn next(error: &GitHubError) -> Next {
         GitHubError::Gone { .. }
         | GitHubError::Refused { .. }
         | GitHubError::Ambiguous { .. }
+        | GitHubError::Failing { .. }
         | GitHubError::BadCursor { .. }
         | GitHubError::ForeignLink { .. } => Next::GoOn,
     }

@@ -124,6 +124,7 @@ fn outcome(error: &GitHubError) -> Outcome {
         GitHubError::Refused { .. }
         | GitHubError::BadCursor { .. }
         | GitHubError::ForeignLink { .. } => Outcome::Refused,
-        GitHubError::Ambiguous { .. } => Outcome::Ambiguous,
+        // Another answer to the same question is no nearer, so it counts and is followed by a wait.
+        GitHubError::Ambiguous { .. } | GitHubError::Failing { .. } => Outcome::Ambiguous,
     }
 }

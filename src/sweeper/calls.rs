@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use super::{Pass, Sweeper, limits::quiet_until, report::Ending};
 use crate::{
     domain::ids::AttemptId,
-    github::{Detail, GitHubError, Meta, Page, PageRef},
+    github::{Detail, Failure, GitHubError, Meta, Page, PageRef},
     store::StoreError,
     telemetry::{CallLabel, HookLabel},
 };
@@ -19,22 +19,23 @@ impl Sweeper {
     pub(super) async fn list(&self, page: &PageRef) -> Answer<Page> {
         let answer = self.client.list_attempts(page).await;
         let calls = self.note("list", answer.as_ref().map(|page| &page.meta));
-        (answer, calls)
+        (answer.map_err(|failure| failure.error), calls)
     }
 
     pub(super) async fn redeliver(&self, attempt: AttemptId) -> Answer<()> {
         let answer = self.client.redeliver(attempt).await;
         let calls = self.note("redeliver", answer.as_ref());
-        (answer.map(|_meta| ()), calls)
+        (answer.map(|_meta| ()).map_err(|failure| failure.error), calls)
     }
 
     pub(super) async fn detail(&self, attempt: AttemptId) -> Answer<Detail> {
         let answer = self.client.detail(attempt).await;
         let calls = self.note("detail", answer.as_ref().map(|(_, meta)| meta));
-        (answer.map(|(detail, _meta)| detail), calls)
+        (answer.map(|(detail, _meta)| detail).map_err(|failure| failure.error), calls)
     }
 
-    fn note(&self, call: &str, answer: Result<&Meta, &GitHubError>) -> u32 {
+    /// Counts the requests of one call under its result, those of its retries included.
+    fn note(&self, call: &str, answer: Result<&Meta, &Failure>) -> u32 {
         let hook = self.settings.hook.name.to_string();
         let (result, calls) = match answer {
             Ok(meta) => {
@@ -48,7 +49,7 @@ impl Sweeper {
                 }
                 ("ok", meta.calls)
             }
-            Err(error) => (word(error), 1),
+            Err(Failure { error, calls }) => (word(error), *calls),
         };
         let label = CallLabel { hook, call: call.to_owned(), result: result.to_owned() };
         self.metrics.github_api_calls.get_or_create(&label).inc_by(u64::from(calls));
@@ -107,6 +108,7 @@ pub(super) fn ending(error: &GitHubError) -> Ending {
         GitHubError::Gone { .. }
         | GitHubError::BadCursor { .. }
         | GitHubError::Ambiguous { .. }
+        | GitHubError::Failing { .. }
         | GitHubError::Unavailable { .. }
         | GitHubError::ForeignLink { .. } => Ending::Failed,
     }
@@ -121,6 +123,7 @@ fn word(error: &GitHubError) -> &'static str {
         GitHubError::BadCursor { .. } => "bad_cursor",
         GitHubError::Refused { .. } => "refused",
         GitHubError::Ambiguous { .. } => "ambiguous",
+        GitHubError::Failing { .. } => "failing",
         GitHubError::Unavailable { .. } => "unavailable",
         GitHubError::ForeignLink { .. } => "foreign_link",
     }

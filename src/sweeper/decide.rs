@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 
-use super::{Pass, Progress};
+use super::{Marks, Pass, Progress, Sweeper};
 use crate::{
     domain::{
         delivery::Delivery,
@@ -13,16 +13,11 @@ use crate::{
         policy::{Standing, Trust},
         verdict::{Fault, Verdict, Wait, judge},
     },
-    store::{
-        StoreError,
-        types::{OpenDelivery, Query},
-    },
+    store::{StoreError, types::OpenDelivery},
 };
 
 /// Deliveries judged, and verdicts stored, at a time: memory stays flat however many are open.
 const BATCH: u32 = 1000;
-/// Adopted deliveries that a dry run with `since` looks at, at most.
-const RECALLED: u32 = 100_000;
 
 /// What is due, before the plan says which are asked.
 #[derive(Default)]
@@ -85,7 +80,12 @@ impl Pass<'_> {
     }
 
     /// Judges everything open, stores the verdicts that changed, and returns what is due.
-    pub(super) async fn judge_open(&mut self, standing: &Standing) -> Result<Found, StoreError> {
+    /// A dry run also judges what the sweep would have opened by [`Pass::mark`].
+    pub(super) async fn judge_open(
+        &mut self,
+        standing: &Standing,
+        marks: &Marks,
+    ) -> Result<Found, StoreError> {
         let mut found = Found::default();
         let mut after: Option<Guid> = None;
         let mut judged = 0;
@@ -98,24 +98,30 @@ impl Pass<'_> {
             self.judge_page(page, standing, &mut found).await?;
             self.sweeper.progress.send_replace(Progress::Judging { deliveries: judged });
         }
-        if let (true, Some(since)) = (self.request.dry_run, self.request.since) {
-            let page = self.recall(since).await?;
-            self.judge_page(page, standing, &mut found).await?;
+        if self.request.dry_run {
+            self.judge_closed(standing, marks, &mut found).await?;
         }
         Ok(found)
     }
 
-    /// What a sweep with `since` would open again, for a dry run that must not mark it.
-    async fn recall(&self, since: DateTime<Utc>) -> Result<Vec<OpenDelivery>, StoreError> {
-        let query = Query {
-            hook: Some(self.sweeper.settings.hook.name.clone()),
-            since: Some(since),
-            limit: RECALLED,
-            ..Query::default()
-        };
-        let mut page = self.sweeper.store.list(&query).await?;
-        page.retain(|open| open.judged.as_ref().is_some_and(|(verdict, _)| verdict == "excused"));
-        Ok(page)
+    /// Judges what is closed and would be opened, without opening it.
+    async fn judge_closed(
+        &mut self,
+        standing: &Standing,
+        marks: &Marks,
+        found: &mut Found,
+    ) -> Result<(), StoreError> {
+        let Some(since) = marks.reopen.into_iter().chain(marks.ask).min() else { return Ok(()) };
+        let mut after: Option<Guid> = None;
+        loop {
+            let Sweeper { store, settings, .. } = self.sweeper;
+            let name = &settings.hook.name;
+            let mut page = store.closed_deliveries(name, since, after.as_ref(), BATCH).await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = Some(last.delivery.guid.clone());
+            page.retain(|open| marks.opens(&open.delivery));
+            self.judge_page(page, standing, found).await?;
+        }
     }
 
     async fn judge_page(

@@ -4,15 +4,18 @@ use std::collections::HashSet;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{Pass, Progress, Trigger, report::Ending};
+use super::{Pass, Progress, Sweeper, Trigger, report::Ending};
 use crate::{
-    domain::boundary::{Listing, Occasion, PageSeen, Rules, Step, Walk, refused, shares},
-    github::{GitHubError, Listed, Meta, Page, PageRef},
+    domain::boundary::{Below, Listing, Occasion, PageSeen, Rules, Step, Walk, refused, shares},
+    github::{GitHubError, Listed, Meta, PAGE_ROWS, Page, PageRef},
     store::{
         StoreError,
         types::{HookMemory, SavedPage},
     },
 };
+
+/// Rows this near to the end of the window may have left the list already.
+const WINDOW_EDGE: TimeDelta = TimeDelta::hours(1);
 
 /// Why a walk ended, where it makes a difference to the rest of the pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +24,26 @@ enum End {
     Fine,
     /// By an error or a shutdown: no further walk in this pass.
     Halt,
+}
+
+/// Where the link that is followed comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// From the store, left by an earlier pass.
+    Stored,
+    /// From the page before, in this pass.
+    ThisPass,
+}
+
+/// Whether a link is still good after a page could not be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LinkFault {
+    /// Nothing is wrong with it.
+    None,
+    /// It was good once: drop it and go on.
+    Old,
+    /// It never was, or leads nowhere for long: drop it and tell.
+    Bad,
 }
 
 /// What one pass over the list carries along.
@@ -111,6 +134,8 @@ impl Pass<'_> {
         reader.followed.clear();
         let link = walk.as_ref().and_then(Walk::link);
         let mut next = link.map_or(PageRef::Head, |link| PageRef::Link(link.to_owned()));
+        // Only the first link of a walk comes from an earlier pass.
+        let mut origin = Origin::Stored;
         for _ in 0..pages.min(reader.left) {
             if self.stopped() {
                 return Ok(End::Halt);
@@ -120,8 +145,9 @@ impl Pass<'_> {
             reader.left -= 1;
             let page = match answer {
                 Ok(page) => page,
-                Err(error) => return self.cut(walk.as_ref(), reader, &error).await,
+                Err(error) => return self.cut(walk.as_ref(), origin, reader, &error).await,
             };
+            origin = Origin::ThisPass;
             match next {
                 PageRef::Head => self.tally.head_read = true,
                 PageRef::Link(link) => {
@@ -131,6 +157,11 @@ impl Pass<'_> {
             let walk = walk.get_or_insert_with(|| self.head(reader, &page.meta));
             match self.take(page, walk, reader).await? {
                 Step::End => return Ok(End::Fine),
+                Step::Lost => {
+                    let error = "GitHub's answer had a full page and no link to the next one";
+                    self.tally.stop(Ending::Failed, error.to_owned());
+                    return Ok(End::Halt);
+                }
                 Step::More(link) if reader.followed.contains(&link) => {
                     return self.looped(walk, reader, &link).await;
                 }
@@ -148,8 +179,8 @@ impl Pass<'_> {
         reader: &mut Reader,
     ) -> Result<Step, StoreError> {
         let times = || page.rows.iter().map(|row| row.attempt.delivered_at);
-        let seen =
-            PageSeen { newest: times().max(), oldest: times().min(), next: page.next.clone() };
+        let below = self.below(&page, walk).await?;
+        let seen = PageSeen { newest: times().max(), oldest: times().min(), below };
         let step = walk.page(&mut reader.listing, &seen);
         let saved = self.save_page(reader, &page.rows).await?;
         let numbers = &mut self.tally.numbers;
@@ -170,28 +201,46 @@ impl Pass<'_> {
 }
 
 impl Pass<'_> {
-    /// A page could not be read. A hole whose link leads nowhere, or must not be followed, stays and
-    /// is read from the head; any error but a refused link ends the pass.
+    /// What is below a page. A list may end with a full page. But where the page does not reach the
+    /// floor and the store knows an older delivery that GitHub must still list, the link was lost, by
+    /// GitHub or by a proxy in between, and the end of the page is not the end of the list.
+    async fn below(&self, page: &Page, walk: &Walk) -> Result<Below, StoreError> {
+        if let Some(link) = &page.next {
+            return Ok(Below::Page(link.clone()));
+        }
+        let oldest = page.rows.iter().map(|row| row.attempt.delivered_at).min();
+        let full = page.rows.len() + page.unreadable.len() >= PAGE_ROWS;
+        let Some(oldest) = oldest.filter(|oldest| full && walk.ends_above_floor(*oldest)) else {
+            return Ok(Below::Nothing);
+        };
+        let Sweeper { store, settings, .. } = self.sweeper;
+        let listed = self.now - settings.hook.policy.window + WINDOW_EDGE;
+        let lost = store.knows_between(&settings.hook.name, listed, oldest).await?;
+        Ok(if lost { Below::Lost } else { Below::Nothing })
+    }
+
+    /// A page could not be read. A hole whose link is no good any more stays and is read from the
+    /// head. That a stored link is refused is nothing unusual, for cursors grow old; any other error
+    /// ends the pass.
     async fn cut(
         &mut self,
         walk: Option<&Walk>,
+        origin: Origin,
         reader: &mut Reader,
         error: &GitHubError,
     ) -> Result<End, StoreError> {
-        let refused_page = matches!(error, GitHubError::Refused { .. });
-        let dead_link = refused_page
-            || matches!(error, GitHubError::BadCursor { .. } | GitHubError::ForeignLink { .. });
-        if let (true, Some(walk)) = (dead_link, walk) {
+        let fault = fault(error, origin);
+        if let (LinkFault::Old | LinkFault::Bad, Some(walk)) = (fault, walk) {
             refused(&mut reader.listing, walk);
             self.save_page(reader, &[]).await?;
         }
-        if matches!(error, GitHubError::BadCursor { .. }) && walk.is_some() {
+        if fault == LinkFault::Old && walk.is_some() {
             let hook = &self.sweeper.settings.hook.name;
-            tracing::warn!(%hook, %error, "a page link is refused; reading again from the head");
+            tracing::warn!(%hook, %error, "a stored page link is refused; reading again from the head");
             return Ok(End::Fine);
         }
-        if refused_page && walk.is_some() {
-            // The API has just answered, so `api_url` is right, whatever the error thinks of it.
+        if matches!(error, GitHubError::Refused { .. }) && walk.is_some() {
+            // The API has answered at its head, so `api_url` is right, whatever the error thinks of it.
             self.tally.stop(Ending::Failed, error.to_string());
         } else {
             self.failed(error).await?;
@@ -217,6 +266,29 @@ impl Pass<'_> {
         let Reader { listing, started_at, .. } = reader;
         let adopt_at = *started_at - sweeper.settings.hook.first_run;
         sweeper.store.save_page(&held.lease, rows, listing, adopt_at, *now).await
+    }
+}
+
+/// What a failed page says of the link that was followed. A link that GitHub has just handed out may
+/// be tried again by the next pass when the server fails; a stored one has had that chance.
+fn fault(error: &GitHubError, origin: Origin) -> LinkFault {
+    match (error, origin) {
+        (
+            GitHubError::BadCursor { .. } | GitHubError::Refused { status: 404, .. },
+            Origin::Stored,
+        ) => LinkFault::Old,
+        (GitHubError::BadCursor { .. }, Origin::ThisPass)
+        | (GitHubError::Failing { .. }, Origin::Stored)
+        | (GitHubError::Refused { .. } | GitHubError::ForeignLink { .. }, _) => LinkFault::Bad,
+        (
+            GitHubError::RateLimited { .. }
+            | GitHubError::Unauthorized { .. }
+            | GitHubError::Gone { .. }
+            | GitHubError::Ambiguous { .. }
+            | GitHubError::Failing { .. }
+            | GitHubError::Unavailable { .. },
+            _,
+        ) => LinkFault::None,
     }
 }
 

@@ -37,7 +37,10 @@ use self::{
 };
 use crate::{
     clock::SharedClock,
-    domain::policy::{Endpoint, Standing},
+    domain::{
+        delivery::Delivery,
+        policy::{Endpoint, Standing},
+    },
     github::Client,
     store::{Store, StoreError, types::HookMemory},
     telemetry::{HookLabel, Metrics},
@@ -162,6 +165,14 @@ struct Pass<'a> {
     tally: Tally,
 }
 
+/// What is closed and has to be judged again all the same.
+struct Marks {
+    /// The rules are new: everything whose newest attempt is not before this.
+    reopen: Option<DateTime<Utc>>,
+    /// Asked for by hand: everything first attempted since then, for good.
+    ask: Option<DateTime<Utc>>,
+}
+
 impl Sweeper {
     /// A sweeper that has done nothing yet. `owner` names this process in the lease.
     #[must_use]
@@ -248,14 +259,17 @@ impl Pass<'_> {
             self.gather(memory).await?;
         }
         let memory = store.hook(hook).await?;
-        self.mark(&memory).await?;
+        let marks = self.marks(&memory);
+        if !self.request.dry_run {
+            self.mark(&marks).await?;
+        }
         let standing = Standing {
             recording_since: memory.recording_since,
             adopted_at: memory.adopted_at,
             endpoint: Endpoint::Up,
         };
         let ramp = self.observe(memory.ramp.clone(), &standing).await?;
-        let found = self.judge_open(&standing).await?;
+        let found = self.judge_open(&standing, &marks).await?;
         let ramp = if found.is_empty() { ramp.rest(&settings.hook.policy) } else { ramp };
         let planned = self.plan(found, &ramp).await?;
         if self.request.dry_run {
@@ -267,22 +281,35 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// What a person or a new configuration makes due: written down before judging.
-    async fn mark(&self, memory: &HookMemory) -> Result<(), StoreError> {
-        if self.request.dry_run {
-            return Ok(());
-        }
+    /// What a person or a new configuration makes due.
+    fn marks(&self, memory: &HookMemory) -> Marks {
+        let Settings { hook, fingerprint, .. } = &self.sweeper.settings;
+        let changed = memory.rules_fingerprint.as_deref() != Some(fingerprint.as_str());
+        Marks { reopen: changed.then(|| self.now - hook.policy.window), ask: self.request.since }
+    }
+
+    /// Writes down, before judging, what is to be judged again.
+    async fn mark(&self, marks: &Marks) -> Result<(), StoreError> {
         let Sweeper { store, settings, .. } = self.sweeper;
         let lease = &self.held.lease;
-        if memory.rules_fingerprint.as_deref() != Some(settings.fingerprint.as_str()) {
-            let since = self.now - settings.hook.policy.window;
+        if let Some(since) = marks.reopen {
             let opened = store.reopen(lease, since, &settings.fingerprint).await?;
             tracing::info!(hook = %settings.hook.name, deliveries = opened, "the rules are new; judging again");
         }
-        if let Some(since) = self.request.since {
+        if let Some(since) = marks.ask {
             let marked = store.ask_by_hand(lease, since).await?;
             tracing::info!(hook = %settings.hook.name, deliveries = marked, "marked as asked for by hand");
         }
         Ok(())
+    }
+}
+
+impl Marks {
+    /// Whether a closed delivery is opened by this.
+    fn opens(&self, delivery: &Delivery) -> bool {
+        let newest = delivery.newest().map(|newest| newest.delivered_at);
+        let reopened = self.reopen.is_some_and(|since| newest >= Some(since));
+        let asked = self.ask.is_some_and(|since| delivery.first_attempt_at() >= Some(since));
+        reopened || asked && !delivery.asked_by_hand
     }
 }

@@ -149,7 +149,8 @@ impl Pass<'_> {
 
     /// Completes the row of history, writes the one log line and the metrics.
     pub(super) async fn finish(&mut self, took: Duration) -> Result<SweepReport, StoreError> {
-        let Tally { numbers, requests, ending, .. } = std::mem::take(&mut self.tally);
+        let Tally { mut numbers, requests, ending, .. } = std::mem::take(&mut self.tally);
+        numbers.ending = Some(ending.as_str().to_owned());
         let sweeper = self.sweeper;
         let stored = sweeper.store.finish_sweep(self.id, &numbers, sweeper.clock.now()).await;
         let header = Header {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::{
     domain::{
-        delivery::Outcome,
+        delivery::{Outcome, words},
         ids::{AttemptId, Guid, HookName},
     },
     store::types::{SweepNumbers, SweepRow},
@@ -31,21 +31,15 @@ pub enum Ending {
     Unauthorized,
 }
 
-impl Ending {
-    /// The one stable word for log and metric.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Complete => "complete",
-            Self::Partial => "partial",
-            Self::Stopped => "stopped",
-            Self::RateLimited => "rate_limited",
-            Self::Failed => "failed",
-            Self::Misconfigured => "misconfigured",
-            Self::Unauthorized => "unauthorized",
-        }
-    }
-}
+words!(Ending {
+    Complete = "complete",
+    Partial = "partial",
+    Stopped = "stopped",
+    RateLimited = "rate_limited",
+    Failed = "failed",
+    Misconfigured = "misconfigured",
+    Unauthorized = "unauthorized",
+});
 
 /// One finished sweep: SPEC section 10, `sweep --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

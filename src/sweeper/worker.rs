@@ -20,10 +20,18 @@ pub struct Handle {
     manual: mpsc::Sender<(Request, Reply)>,
 }
 
+/// The end of one sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Swept {
+    /// Nothing of the list is left unread.
+    pub complete: bool,
+}
+
 /// The task; runs until it is cancelled.
 #[derive(Debug)]
 pub struct Worker {
     sweeper: Arc<Sweeper>,
+    swept: Option<mpsc::Sender<Swept>>,
     ticks: mpsc::Receiver<()>,
     manual: mpsc::Receiver<(Request, Reply)>,
 }
@@ -35,7 +43,7 @@ pub fn worker(sweeper: Arc<Sweeper>) -> (Handle, Worker) {
     let (manual_sender, manual) = mpsc::channel(QUEUE);
     let handle =
         Handle { sweeper: Arc::clone(&sweeper), ticks: tick_sender, manual: manual_sender };
-    (handle, Worker { sweeper, ticks, manual })
+    (handle, Worker { sweeper, swept: None, ticks, manual })
 }
 
 impl Handle {
@@ -63,6 +71,13 @@ impl Handle {
 }
 
 impl Worker {
+    /// The same, telling `swept` of the end of each sweep, as long as it keeps up.
+    #[must_use]
+    pub fn telling(mut self, swept: mpsc::Sender<Swept>) -> Self {
+        self.swept = Some(swept);
+        self
+    }
+
     /// Sweeps once at once, then at every tick and request, until `cancel`.
     pub async fn run(mut self, cancel: CancellationToken) {
         self.by_itself(Trigger::Startup, &cancel).await;
@@ -73,6 +88,7 @@ impl Worker {
                 () = cancel.cancelled() => return,
                 Some((request, reply)) = self.manual.recv() => {
                     let swept = self.sweeper.sweep(&request, &cancel).await;
+                    self.tell(&swept);
                     // Whoever asked may have gone away; the sweep is recorded all the same.
                     let _gone = reply.send(swept);
                 }
@@ -86,13 +102,22 @@ impl Worker {
     async fn by_itself(&self, trigger: Trigger, cancel: &CancellationToken) {
         let request = Request::new(trigger);
         let hook = &self.sweeper.settings().hook.name;
-        match self.sweeper.sweep(&request, cancel).await {
+        let swept = self.sweeper.sweep(&request, cancel).await;
+        self.tell(&swept);
+        match swept {
             Ok(Sweep::Done(_)) => {}
             Ok(Sweep::Skipped { owner, until }) => {
                 tracing::info!(%hook, owner, %until, "another sweep runs; this one is skipped");
                 self.sweeper.tick_skipped();
             }
             Err(error) => tracing::error!(%hook, %error, "the sweep failed"),
+        }
+    }
+
+    fn tell(&self, swept: &Result<Sweep, SweepError>) {
+        if let (Some(to), Ok(Sweep::Done(report))) = (&self.swept, swept) {
+            // Whoever does not keep up looks by itself in a moment.
+            let _full = to.try_send(Swept { complete: report.complete && !report.dry_run });
         }
     }
 

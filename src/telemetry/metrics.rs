@@ -52,6 +52,10 @@ labels! {
     StateLabel { hook, state }
     /// `{hook,slot}`
     SlotLabel { hook, slot }
+    /// `{condition,hook}`; the hook is empty where a condition is about the whole daemon.
+    ConditionLabel { condition, hook }
+    /// `{channel,result}`
+    ChannelLabel { channel, result }
 }
 
 /// A gauge of seconds or of a count that may be fractional.
@@ -155,6 +159,10 @@ metrics! {
         "handovers", "Hand-overs to the application by result";
     handover_seconds: Histograms = Family::new_with_constructor(HANDOVER),
         "handover_seconds", "How long hand-overs took, from reading the event to the answer";
+    condition: Family<ConditionLabel, FloatGauge> = Family::default(),
+        "condition", "1 while a condition holds, 0 while it does not, NaN while nobody can look";
+    channel_notifications: Family<ChannelLabel, Counter> = Family::default(),
+        "channel_notifications", "Notices to operators by channel and result";
     database_size_bytes: Gauge = Gauge::default(),
         "database_size_bytes", "Size of the database";
 }

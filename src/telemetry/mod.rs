@@ -2,5 +2,6 @@
 
 mod log;
 mod metrics;
+mod plain;
 
-pub use self::{log::log_to_stderr, metrics::*};
+pub use self::{log::log_to_stderr, metrics::*, plain::plain};

@@ -19,6 +19,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("forward", &["domain", "clock", "config", "store", "telemetry"]),
     ("retention", &["domain", "clock", "config", "store"]),
     ("receiver", &["domain", "clock", "config", "store", "telemetry"]),
+    ("notify", &["domain", "clock", "config", "store", "report", "sweeper", "telemetry"]),
     ("sweeper", &["domain", "clock", "config", "store", "github", "telemetry"]),
     ("admin", &["domain", "clock", "config", "store", "report", "sweeper", "telemetry"]),
     (
@@ -31,6 +32,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "forward",
             "github",
             "lifecycle",
+            "notify",
             "receiver",
             "retention",
             "schedule",
@@ -62,6 +64,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "domain",
             "github",
             "lifecycle",
+            "notify",
             "report",
             "retention",
             "sandbox",
@@ -81,6 +84,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("hyper", &["receiver/", "github/", "sandbox/github/"]),
     ("tokio_cron_scheduler", &["schedule.rs"]),
     ("clap", &["cli/"]),
+    ("lettre", &["notify/email.rs"]),
+    ("rustix", &["notify/space.rs"]),
     ("prometheus_client", &["telemetry/", "receiver/hook.rs"]),
     ("reqwest", &["github/transport.rs", "sandbox/github/", "forward/", "notify/"]),
 ];

@@ -171,3 +171,24 @@ async fn the_list_over_http_refuses_an_unknown_verdict() {
     let (code, body) = rig.get("/api/v1/deliveries?verdict=waiting").await.unwrap();
     assert_eq!((code, body["deliveries"].as_array().map(Vec::len)), (200, Some(0)));
 }
+
+/// SPEC section 12: the API is open on loopback only. Health stays open for probes.
+#[tokio::test(flavor = "multi_thread")]
+async fn off_loopback_even_reading_takes_the_token() {
+    let mut rig = Rig::new("").await;
+    let port = rig.admin.port();
+    rig.edit_config(
+        &format!("listen = \"{}\"", rig.admin),
+        &format!("listen = \"0.0.0.0:{port}\""),
+    );
+    rig.serve().await;
+    assert_eq!(rig.get("/healthz").await.unwrap().0, 200);
+    assert_eq!(rig.get("/api/v1/status").await.unwrap().0, 401);
+    let answer = reqwest::Client::new()
+        .get(format!("http://{}/api/v1/status", rig.admin))
+        .bearer_auth("the admin token of a test")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(answer.status(), 200);
+}

@@ -179,11 +179,11 @@ async fn an_application_that_is_gone_uses_up_no_attempts_but_those_of_probes(bac
         .map(|handed| handed.header("idempotency-key").to_owned())
         .collect();
     assert_eq!(keys.len(), 40 - tried);
-    // Four at a time reach the application, from as many as sixteen in hand: neighbours may change
+    // Sixteen are in hand and four more on their way to the application: so far may neighbours change
     // places.
     for (place, key) in keys.iter().enumerate() {
         let number: usize = key.trim_start_matches("ci/g-").parse().unwrap();
-        assert!(number.abs_diff(place + tried) <= 16, "{keys:?}");
+        assert!(number.abs_diff(place + tried) <= 20, "{keys:?}");
     }
 }
 

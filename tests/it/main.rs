@@ -3,6 +3,7 @@
 #![expect(unreachable_pub, reason = "what is shared says `pub`; nothing outside can reach it")]
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
+mod alerts;
 mod architecture;
 mod cli;
 mod daemon;

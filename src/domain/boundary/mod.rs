@@ -37,7 +37,8 @@ pub struct Gap {
     /// The oldest row read above the hole, or `floor` when that lies lower: then only rows out of
     /// order can be missing.
     pub ceiling: DateTime<Utc>,
-    /// GitHub's link to the page below `ceiling`; `None` after GitHub refused it: start at the head.
+    /// GitHub's link to the page below `ceiling`; `None` after GitHub refused it, or gave none: start
+    /// at the head.
     pub link: Option<String>,
 }
 
@@ -48,8 +49,19 @@ pub struct PageSeen {
     pub newest: Option<DateTime<Utc>>,
     /// Oldest `delivered_at` on the page.
     pub oldest: Option<DateTime<Utc>>,
-    /// The next page by GitHub's link; `None` at the end of the list.
-    pub next: Option<String>,
+    /// What is below it.
+    pub below: Below,
+}
+
+/// What GitHub says is below a page, and whether that can be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Below {
+    /// More, by this link.
+    Page(String),
+    /// More, for rows known to be in the list have not come; yet GitHub gave no link to it.
+    Lost,
+    /// Nothing: the page ends the list.
+    Nothing,
 }
 
 /// How far passes read back.

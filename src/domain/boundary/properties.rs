@@ -44,7 +44,7 @@ impl World {
         PageSeen {
             newest: page.iter().map(|row| at(row.delivered)).max(),
             oldest: page.iter().map(|row| at(row.delivered)).min(),
-            next: (from > 0).then(|| from.to_string()),
+            below: if from > 0 { Below::Page(from.to_string()) } else { Below::Nothing },
         }
     }
 
@@ -60,7 +60,7 @@ impl World {
             let page = self.serve(link.as_deref());
             match walk.page(&mut self.listing, &page) {
                 Step::More(next) => link = Some(next),
-                Step::End => break,
+                Step::End | Step::Lost => break,
             }
         }
         pages

@@ -12,13 +12,16 @@ fn rules() -> Rules {
     }
 }
 
+fn below(next: Option<&str>) -> Below {
+    next.map_or(Below::Nothing, |link| Below::Page(link.to_owned()))
+}
+
 fn rows(newest: i64, oldest: i64, next: Option<&str>) -> PageSeen {
-    let next = next.map(str::to_owned);
-    PageSeen { newest: Some(at(newest)), oldest: Some(at(oldest)), next }
+    PageSeen { newest: Some(at(newest)), oldest: Some(at(oldest)), below: below(next) }
 }
 
 fn no_rows(next: Option<&str>) -> PageSeen {
-    PageSeen { newest: None, oldest: None, next: next.map(str::to_owned) }
+    PageSeen { newest: None, oldest: None, below: below(next) }
 }
 
 fn gap(floor: i64, ceiling: i64, link: Option<&str>) -> Gap {
@@ -158,6 +161,21 @@ fn a_cut_walk_remembers_what_it_did_not_read() {
     assert_eq!(rest.page(&mut listing, &rows(999, -400, Some("5"))), more("5"));
     assert_eq!(rest.page(&mut listing, &rows(-401, -900, Some("6"))), Step::End);
     assert_eq!((listing.head, listing.complete_at), (Some(at(5000)), Some(at(5000))));
+}
+
+#[test]
+fn a_page_whose_link_is_lost_leaves_a_hole_that_the_next_walk_from_the_head_covers() {
+    let mut listing = read_up_to(0);
+    let mut walk = head(&listing, 5000);
+    assert!(walk.ends_above_floor(at(4000)) && !walk.ends_above_floor(at(-120)));
+    let lost = PageSeen { below: Below::Lost, ..rows(4900, 4000, None) };
+    assert_eq!(walk.page(&mut listing, &lost), Step::Lost);
+    assert_eq!(listing.gaps, [gap(-120, 4000, None)]);
+    assert_eq!(listing.complete_at, Some(at(0)));
+    assert_eq!(floor(&listing, 5120, Occasion::Manual), at(-120));
+    let mut walk = head(&listing, 5120);
+    assert_eq!(walk.page(&mut listing, &rows(5100, -130, None)), Step::End);
+    assert_eq!(listing.complete_at, Some(at(5120)));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Gap, Listing, PageSeen, Reach};
+use super::{Below, Gap, Listing, PageSeen, Reach};
 
 /// The most gaps that are remembered one by one.
 const MOST_GAPS: usize = 16;
@@ -32,6 +32,8 @@ pub enum Step {
     More(String),
     /// The walk has read everything down to its floor.
     End,
+    /// The walk cannot go on, and what is below stays unread: a hole without a link.
+    Lost,
 }
 
 impl Walk {
@@ -68,7 +70,7 @@ impl Walk {
     /// floor ends the walk. A first page without rows proves nothing and changes nothing.
     pub fn page(&mut self, listing: &mut Listing, page: &PageSeen) -> Step {
         let beyond = page.newest.is_some_and(|newest| newest < self.floor);
-        let next = if beyond { None } else { page.next.clone() };
+        let below = if beyond { Below::Nothing } else { page.below.clone() };
         let ceiling = match (&self.own, page.oldest) {
             (Some(own), Some(oldest)) => Some(own.ceiling.min(oldest)),
             (Some(own), None) => Some(own.ceiling),
@@ -80,28 +82,36 @@ impl Walk {
             }
             (Start::Head { .. } | Start::Gap, _) => self.remove_own(listing),
         };
-        match (next, ceiling) {
-            (Some(link), Some(ceiling)) => {
-                let ceiling = ceiling.max(self.floor);
-                let gap = Gap { floor: self.floor, ceiling, link: Some(link.clone()) };
-                listing.gaps.insert(position.min(listing.gaps.len()), gap.clone());
-                self.own = Some(gap);
-                self.merge_newest(listing);
-                Step::More(link)
-            }
-            (Some(link), None) => Step::More(link),
-            (None, _) => {
-                self.own = None;
-                if listing.complete() {
-                    listing.complete_at = match self.start {
-                        Start::Head { started_at, .. } => Some(started_at),
-                        // The last hole is closed: everything before the head has been read.
-                        Start::Gap => listing.head,
-                    };
-                }
-                Step::End
-            }
+        let (link, ceiling) = match (below, ceiling) {
+            (Below::Page(link), Some(ceiling)) => (Some(link), ceiling),
+            (Below::Lost, Some(ceiling)) => (None, ceiling),
+            (Below::Page(link), None) => return Step::More(link),
+            (Below::Lost, None) | (Below::Nothing, _) => return self.end(listing),
+        };
+        let gap = Gap { floor: self.floor, ceiling: ceiling.max(self.floor), link: link.clone() };
+        listing.gaps.insert(position.min(listing.gaps.len()), gap.clone());
+        self.own = Some(gap);
+        self.merge_newest(listing);
+        link.map_or(Step::Lost, Step::More)
+    }
+
+    /// Whether a page without a link that has this as its oldest row would end the walk too early,
+    /// if there are rows below it: it does not reach the floor.
+    #[must_use]
+    pub fn ends_above_floor(&self, oldest: DateTime<Utc>) -> bool {
+        oldest > self.floor
+    }
+
+    fn end(&mut self, listing: &mut Listing) -> Step {
+        self.own = None;
+        if listing.complete() {
+            listing.complete_at = match self.start {
+                Start::Head { started_at, .. } => Some(started_at),
+                // The last hole is closed: everything before the head has been read.
+                Start::Gap => listing.head,
+            };
         }
+        Step::End
     }
 
     /// The first rows of a head walk: the head moves, and the walk's own hole, about to be inserted

@@ -9,7 +9,7 @@ use super::{
     server::{Reply, Server, reply},
     timing,
 };
-use crate::github::{GitHubError, PageRef, transport::Timing};
+use crate::github::{Failure, GitHubError, PageRef, transport::Timing};
 
 const ROW: &str = r#"{"id":17,"guid":"0b989ba4-242f","delivered_at":"2026-11-30T11:59:00Z","redelivery":false,
   "duration":0.2,"status":"OK","status_code":200,"event":"issues","action":"opened","installation_id":1,"repository_id":2}"#;
@@ -60,7 +60,7 @@ async fn a_foreign_link_keeps_its_page_and_is_never_requested() {
     let client = client(&server.origin);
     let page = client.list_attempts(&PageRef::Head).await.unwrap();
     assert_eq!(page.rows.len(), 1);
-    let error = client.list_attempts(&PageRef::Link(page.next.unwrap())).await.unwrap_err();
+    let error = client.list_attempts(&PageRef::Link(page.next.unwrap())).await.unwrap_err().error;
     assert_eq!(
         error,
         GitHubError::ForeignLink { link: format!("{}/app/hook/deliveries", elsewhere.origin) }
@@ -97,9 +97,9 @@ async fn a_refused_cursor_is_told_apart_from_a_refused_list() {
         .await;
         let client = client(&server.origin);
         let link = PageRef::Link(format!("{}/app/hook/deliveries?cursor=old", server.origin));
-        let error = client.list_attempts(&link).await.unwrap_err();
+        let error = client.list_attempts(&link).await.unwrap_err().error;
         assert_eq!(error, GitHubError::BadCursor { status, message: "bad cursor".to_owned() });
-        let error = client.list_attempts(&PageRef::Head).await.unwrap_err();
+        let error = client.list_attempts(&PageRef::Head).await.unwrap_err().error;
         assert!(matches!(error, GitHubError::Refused { status: s, .. } if s == status));
     }
 }
@@ -139,10 +139,15 @@ async fn a_read_is_tried_three_times() {
         ]
     })
     .await;
-    let error = client(&server.origin).list_attempts(&PageRef::Head).await.unwrap_err();
+    let failure = client(&server.origin).list_attempts(&PageRef::Head).await.unwrap_err();
     let message = "GitHub answered 503: Server Error (after 3 requests)".to_owned();
-    assert_eq!(error, GitHubError::Unavailable { message });
+    assert_eq!(failure, Failure { error: GitHubError::Failing { message }, calls: 3 });
     assert_eq!(server.asked().len(), 3);
+
+    let hangups = || vec![reply(502, &[], "{}"), Reply::Hangup, Reply::Hangup];
+    let server = Server::start(|_| hangups()).await;
+    let error = client(&server.origin).list_attempts(&PageRef::Head).await.unwrap_err().error;
+    assert!(matches!(error, GitHubError::Unavailable { .. }), "{error}");
 }
 
 // W14
@@ -174,7 +179,7 @@ async fn a_redelivery_names_the_exact_id_below_the_base_path() {
 async fn a_redelivery_without_usable_answer_is_ambiguous_and_sent_once() {
     for broken in [reply(500, &[], "{}"), reply(502, &[], ""), reply(203, &[], ""), Reply::Hangup] {
         let server = Server::start(|_| vec![broken]).await;
-        let error = client(&server.origin).redeliver(attempt(5)).await.unwrap_err();
+        let error = client(&server.origin).redeliver(attempt(5)).await.unwrap_err().error;
         assert!(matches!(error, GitHubError::Ambiguous { .. }), "{error}");
         assert_eq!(server.lines(), ["POST /app/hook/deliveries/5/attempts"]);
     }
@@ -189,7 +194,7 @@ async fn a_redelivery_on_a_reused_connection_that_breaks_is_sent_once() {
     .await;
     let client = client(&server.origin);
     client.list_attempts(&PageRef::Head).await.unwrap();
-    let error = client.redeliver(attempt(5)).await.unwrap_err();
+    let error = client.redeliver(attempt(5)).await.unwrap_err().error;
     assert!(matches!(error, GitHubError::Ambiguous { .. }), "{error}");
     assert_eq!(server.asked().len(), 2);
 }
@@ -199,7 +204,8 @@ async fn a_redelivery_that_waits_too_long_is_ambiguous() {
     let server = Server::start(|_| vec![Reply::Silence]).await;
     let clock = std::sync::Arc::new(crate::clock::ManualClock::new(noon()));
     let timing = Timing { total: Duration::from_millis(80), ..timing() };
-    let error = client_with(&server.origin, clock, timing).redeliver(attempt(5)).await.unwrap_err();
+    let error =
+        client_with(&server.origin, clock, timing).redeliver(attempt(5)).await.unwrap_err().error;
     assert!(matches!(error, GitHubError::Ambiguous { .. }), "{error}");
     assert_eq!(server.asked().len(), 1);
 }
@@ -210,7 +216,7 @@ async fn a_redelivery_that_never_left_is_not_ambiguous() {
     let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", free.local_addr().unwrap());
     drop(free);
-    let error = client(&base).redeliver(attempt(5)).await.unwrap_err();
+    let error = client(&base).redeliver(attempt(5)).await.unwrap_err().error;
     let GitHubError::Unavailable { message } = error else { panic!("{error}") };
     assert!(message.contains("refused"), "{message}");
     assert!(!message.contains("deliveries"), "{message}");
@@ -221,7 +227,7 @@ async fn a_failed_tls_handshake_means_that_nothing_left() {
     let plain = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("https://{}", plain.local_addr().unwrap());
     tokio::spawn(async move { while plain.accept().await.is_ok() {} });
-    let error = client(&base).redeliver(attempt(5)).await.unwrap_err();
+    let error = client(&base).redeliver(attempt(5)).await.unwrap_err().error;
     assert!(matches!(error, GitHubError::Unavailable { .. }), "{error}");
 }
 
@@ -229,7 +235,7 @@ async fn a_failed_tls_handshake_means_that_nothing_left() {
 async fn a_refused_redelivery_is_gone_with_githubs_words() {
     for status in [404, 410, 422] {
         let server = Server::start(|_| vec![reply(status, &[], r#"{"message":"Too old"}"#)]).await;
-        let error = client(&server.origin).redeliver(attempt(5)).await.unwrap_err();
+        let error = client(&server.origin).redeliver(attempt(5)).await.unwrap_err().error;
         assert_eq!(error, GitHubError::Gone { status, message: "Too old".to_owned() });
     }
 }
@@ -249,9 +255,9 @@ async fn what_is_not_the_api_closes_nothing() {
     })
     .await;
     let client = client(&server.origin);
-    let mut errors = vec![client.redeliver(attempt(5)).await.unwrap_err()];
+    let mut errors = vec![client.redeliver(attempt(5)).await.unwrap_err().error];
     for _ in 0..4 {
-        errors.push(client.list_attempts(&PageRef::Head).await.unwrap_err());
+        errors.push(client.list_attempts(&PageRef::Head).await.unwrap_err().error);
     }
     for error in &errors {
         assert!(matches!(error, GitHubError::Refused { .. }), "{error}");
@@ -259,7 +265,7 @@ async fn what_is_not_the_api_closes_nothing() {
     assert!(errors[1].to_string().contains("an HTML page; check api_url http://127.0.0.1"));
     assert!(errors[2].to_string().contains("no list of deliveries; check api_url"));
     assert!(errors[3].to_string().contains("app 4242 has no webhook"));
-    let error = client.list_attempts(&PageRef::Head).await.unwrap_err().to_string();
+    let error = client.list_attempts(&PageRef::Head).await.unwrap_err().error.to_string();
     assert!(error.contains("redirects to https://github.example, "), "{error}");
     assert!(!error.contains("pw"), "{error}");
     // The redirect was not followed.
@@ -306,7 +312,7 @@ async fn a_detail_without_payload_or_unknown_is_gone() {
     .await;
     let client = client(&server.origin);
     for status in [200, 200, 404] {
-        let error = client.detail(attempt(17)).await.unwrap_err();
+        let error = client.detail(attempt(17)).await.unwrap_err().error;
         assert!(matches!(error, GitHubError::Gone { status: s, .. } if s == status), "{error}");
     }
 }
@@ -319,10 +325,10 @@ async fn a_page_beyond_the_limit_is_refused_and_a_huge_error_is_cut() {
     })
     .await;
     let client = client(&server.origin);
-    let error = client.list_attempts(&PageRef::Head).await.unwrap_err();
+    let error = client.list_attempts(&PageRef::Head).await.unwrap_err().error;
     let GitHubError::Refused { message, .. } = error else { panic!("{error}") };
     assert_eq!(message, "more than 32 MiB");
-    let error = client.list_attempts(&PageRef::Head).await.unwrap_err();
+    let error = client.list_attempts(&PageRef::Head).await.unwrap_err().error;
     let GitHubError::Refused { message, .. } = error else { panic!("{error}") };
     assert_eq!(message.chars().count(), 301);
 }

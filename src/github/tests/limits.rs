@@ -102,7 +102,7 @@ async fn a_limit_stops_reads_and_redeliveries_without_another_try() {
         until: noon() + TimeDelta::seconds(30),
         message: "slow down".to_owned(),
     };
-    assert_eq!(client.list_attempts(&PageRef::Head).await.unwrap_err(), expected);
-    assert_eq!(client.redeliver(attempt(5)).await.unwrap_err(), expected);
+    assert_eq!(client.list_attempts(&PageRef::Head).await.unwrap_err().error, expected);
+    assert_eq!(client.redeliver(attempt(5)).await.unwrap_err().error, expected);
     assert_eq!(server.asked().len(), 2);
 }

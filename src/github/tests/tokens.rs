@@ -127,7 +127,7 @@ async fn a_redelivery_refused_for_its_times_is_sent_once_more_and_not_twice() {
     assert_eq!((meta.calls, server.asked().len()), (2, 2));
 
     let server = Server::start(|_| refusals(3)).await;
-    let error = client(&server.origin).redeliver(attempt(5)).await.unwrap_err();
+    let error = client(&server.origin).redeliver(attempt(5)).await.unwrap_err().error;
     let GitHubError::Unauthorized { status: 401, hint, .. } = error else { panic!("{error}") };
     assert_eq!(hint, "this machine's clock is wrong; our clock is 90 s ahead of GitHub's");
     assert_eq!(server.asked().len(), 2);
@@ -146,7 +146,7 @@ async fn another_refusal_of_the_credential_is_not_retried_and_has_a_hint() {
     let client = client(&server.origin);
     let mut hints = Vec::new();
     for _ in 0..3 {
-        let error = client.list_attempts(&PageRef::Head).await.unwrap_err();
+        let error = client.list_attempts(&PageRef::Head).await.unwrap_err().error;
         let GitHubError::Unauthorized { hint, .. } = error else { panic!("{error}") };
         hints.push(hint);
     }

@@ -1,5 +1,6 @@
 //! The conformance suite of the store: every method, every statement, on both databases.
 
+mod alerts;
 mod deliveries;
 mod hooks;
 mod inbox;

@@ -6,6 +6,14 @@ use crate::support::backends;
 
 /// Texts of the store's questions, as in `src/store`; the first words find them there.
 const QUESTIONS: &[(&str, &str, &str)] = &[
+    ("alerts.rs", "const SUCCEEDED", "USING INDEX deliveries_last (hook=? AND last_attempt_at>?)"),
+    ("alerts.rs", "const FAILED", "USING INDEX deliveries_last (hook=? AND last_attempt_at>?)"),
+    (
+        "alerts.rs",
+        "const NEWEST_CODE",
+        "USING INDEX deliveries_last (hook=? AND last_attempt_at>?)",
+    ),
+    ("alerts.rs", "const NEWEST_FIRST", "USING COVERING INDEX deliveries_first (hook=?)"),
     ("deliveries.rs", "const OPEN", "USING COVERING INDEX deliveries_open (hook=? AND guid>?)"),
     ("list.rs", "const OPEN", "USING INDEX deliveries_open (hook=?)"),
     ("list.rs", "const LISTED", "USING INDEX deliveries_first (hook=? AND first_attempt_at>?"),
@@ -37,7 +45,15 @@ const QUESTIONS: &[(&str, &str, &str)] = &[
     ("inbox/read.rs", "const OLDEST_FRESH", "USING COVERING INDEX inbox_fresh (hook=?)"),
     ("inbox/read.rs", "const DEAD", "USING INDEX inbox_dead (hook=? AND seq>?)"),
     ("inbox/operate.rs", "const REQUEUE_ALL", "USING INDEX inbox_dead (hook=?)"),
-    ("verdicts.rs", "const REOPEN", "USING INDEX deliveries_last (hook=? AND last_attempt_at>?)"),
+    ("verdicts.rs", "const LAST_TO_REOPEN", "INDEX deliveries_last (hook=? AND last_attempt_at>?)"),
+    ("verdicts.rs", "const REOPEN", "INDEX deliveries_last (hook=? AND last_attempt_at>? AND"),
+    ("verdicts.rs", "const LAST_TO_ASK", "INDEX deliveries_first (hook=? AND first_attempt_at>?)"),
+    ("verdicts.rs", "const ASK", "INDEX deliveries_first (hook=? AND first_attempt_at>? AND"),
+    (
+        "deliveries.rs",
+        "const FIRST_BETWEEN",
+        "INDEX deliveries_first (hook=? AND first_attempt_at>?",
+    ),
 ];
 
 #[tokio::test]

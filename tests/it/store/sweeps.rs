@@ -39,6 +39,7 @@ async fn a_sweep_is_opened_and_completed(backend: Backend) {
         lost: 10,
         adopted: u32::MAX,
         error: Some("cut by the page budget".to_owned()),
+        ending: Some("partial".to_owned()),
     };
     store.finish_sweep(id, &numbers, at(2)).await.unwrap();
     let finished = SweepRow { finished_at: Some(at(2)), numbers: numbers.clone(), ..running };

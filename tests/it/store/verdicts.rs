@@ -1,12 +1,16 @@
 //! Judgements: closing, reopening, and since when something is missing.
 
-use redeliverd::domain::{
-    ids::AttemptId,
-    verdict::{Excuse, Fault, Loss, Proof, Verdict, Wait},
+use redeliverd::{
+    domain::{
+        ids::AttemptId,
+        verdict::{Excuse, Fault, Loss, Proof, Verdict, Wait},
+    },
+    store::{Store, types::Lease},
 };
+use sqlx::{Connection, Executor, SqliteConnection};
 
 use super::world::{at, ci, guid, hook, intent, lease, listed, open_count, page};
-use crate::support::backends::{Backend, on_both};
+use crate::support::backends::{self, Backend, on_both};
 
 on_both! {
     settled_and_excused_close_everything_else_stays_open,
@@ -15,6 +19,7 @@ on_both! {
     asking_by_hand_is_for_good,
     asking_wins_over_a_judgement_made_meanwhile,
     verdicts_of_another_hook_are_left_alone,
+    batches_leave_out_none,
 }
 
 fn due() -> Verdict {
@@ -130,4 +135,49 @@ async fn verdicts_of_another_hook_are_left_alone(backend: Backend) {
     assert_eq!(open_count(&store, &hook("mirror")).await, 0);
     let a = store.delivery(&ci(), &guid("a")).await.unwrap().unwrap();
     assert_eq!((a.judged, a.delivery.attempts[0].code), (None, Some(500)));
+}
+
+/// Deliveries in more than one batch, an hour of them, all closed.
+async fn many_closed(store: &Store, lease: &Lease) {
+    let rows: Vec<_> = (0..5_000_i64)
+        .map(|n| listed(&format!("g{n:04}"), n.unsigned_abs() + 1, 1 + n / 100, None))
+        .collect();
+    page(store, lease, &rows).await;
+    let closed: Vec<_> =
+        rows.iter().map(|row| (row.guid.clone(), Verdict::Excused(Excuse::Adopted))).collect();
+    store.save_verdicts(lease, &closed, at(99)).await.unwrap();
+}
+
+async fn batches_leave_out_none(backend: Backend) {
+    let store = backend.open().await;
+    let lease = lease(&store, &ci()).await;
+    many_closed(&store, &lease).await;
+    assert_eq!(store.reopen(&lease, at(2), "rules").await.unwrap(), 4_900);
+    assert_eq!(store.ask_by_hand(&lease, at(3)).await.unwrap(), 4_800);
+    assert_eq!(open_count(&store, &ci()).await, 4_900);
+}
+
+// A failure in the last batch stands for a kill: what came before is committed, so it was no single
+// transaction, and the rules are not yet remembered.
+#[tokio::test(flavor = "multi_thread")]
+async fn new_rules_are_remembered_after_the_last_of_several_transactions() {
+    let backend = backends::sqlite();
+    let store = backend.open().await;
+    let lease = lease(&store, &ci()).await;
+    many_closed(&store, &lease).await;
+    let mut file = SqliteConnection::connect(backend.url()).await.unwrap();
+    file.execute(
+        "CREATE TRIGGER stop BEFORE UPDATE ON deliveries WHEN NEW.guid = 'g4999' \
+         BEGIN SELECT RAISE(ABORT, 'stop'); END",
+    )
+    .await
+    .unwrap();
+    assert!(store.reopen(&lease, at(0), "rules").await.is_err());
+    assert!(store.ask_by_hand(&lease, at(0)).await.is_err());
+    assert!(open_count(&store, &ci()).await >= 2_000);
+    assert_eq!(store.hook(&ci()).await.unwrap().rules_fingerprint, None);
+    file.execute("DROP TRIGGER stop").await.unwrap();
+    store.reopen(&lease, at(0), "rules").await.unwrap();
+    assert_eq!(open_count(&store, &ci()).await, 5_000);
+    assert!(store.hook(&ci()).await.unwrap().rules_fingerprint.is_some());
 }

@@ -36,7 +36,7 @@ pub struct Rig {
 }
 
 /// A loopback address that nothing uses; the daemon binds it a moment later.
-fn free_address() -> SocketAddr {
+pub fn free_address() -> SocketAddr {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 

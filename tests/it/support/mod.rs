@@ -6,5 +6,7 @@ mod bench;
 pub mod daemon;
 pub mod postgres;
 mod receiver;
+pub mod sink;
+pub mod smtp;
 
 pub use self::bench::{Bench, PERIOD, app_hook, minutes, start};

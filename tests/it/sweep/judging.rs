@@ -186,6 +186,10 @@ async fn new_rules_are_applied_to_what_old_rules_had_closed() {
     assert_eq!(bench.verdict(&guids[0]).await, "excused/not_wanted");
     bench.advance(PERIOD);
     bench.sweeper = bench.second(|settings| settings.hook.policy.filter.exclude.clear());
+    let dry = Request { dry_run: true, ..Request::new(Trigger::Manual) };
+    let plan = bench.request(dry).await;
+    assert_eq!((plan.due, plan.missing, plan.requests.len()), (1, 1, 1));
+    assert_eq!(bench.verdict(&guids[0]).await, "excused/not_wanted");
     assert_eq!(bench.sweep().await.requested, 1);
 }
 
@@ -220,6 +224,28 @@ async fn since_asks_for_adopted_deliveries_for_good() {
     assert_eq!(report.requested, 2);
     bench.sweeps(1).await;
     assert_eq!(bench.verdict(&old[0].1).await, "settled/received");
+}
+
+// What was closed and has been opened by a new attempt is judged with what is open.
+#[tokio::test]
+async fn a_dry_run_counts_each_delivery_once() {
+    let mut bench = Bench::unadopted(|_, _| {}).await;
+    let event = Arc::new(bench.event());
+    let at = start() - minutes(30);
+    let again = |minute| Backfill::new(&event, at + minutes(minute), 502).guid("again");
+    bench.world.backfill(bench.hook, [again(0)]);
+    assert_eq!(bench.sweep().await.adopted, 1);
+    bench.advance(PERIOD);
+    bench.world.backfill(bench.hook, [again(31).redelivery()]);
+    bench.advance(PERIOD);
+    let plan = bench
+        .request(Request {
+            since: Some(start() - minutes(60)),
+            dry_run: true,
+            ..Request::new(Trigger::Manual)
+        })
+        .await;
+    assert_eq!((plan.due, plan.missing, plan.requests.len()), (1, 1, 1));
 }
 
 #[tokio::test]
@@ -281,6 +307,26 @@ async fn a_detail_that_is_not_there_yet_is_tried_again() {
     assert_eq!(bench.verdict(&failed[0]).await, "waiting/backoff");
     bench.sweeps(1).await;
     bench.sweeps(3).await;
+    assert_eq!(bench.verdict(&failed[0]).await, "settled/received");
+}
+
+#[tokio::test]
+async fn a_detail_that_keeps_failing_is_asked_for_with_backoff_and_stops_no_other() {
+    let mut bench = Bench::with(|hook, _| {
+        hook.policy.repair = redeliverd::domain::policy::Repair::Fetch;
+        hook.policy.probes = 10;
+    })
+    .await;
+    let failed = bench.fail(4).await;
+    // Three deliveries, each with three tries.
+    bench.world.faults(|faults| faults.api.detail_next = vec![Answer::Status(502); 9].into());
+    bench.advance(PERIOD);
+    let report = bench.sweep().await;
+    let outcomes: Vec<_> = report.requests.iter().map(|request| request.outcome).collect();
+    assert_eq!(outcomes, ["ambiguous", "ambiguous", "ambiguous", "accepted"]);
+    assert_eq!((report.fetched, report.deferred), (1, 0));
+    assert_eq!(bench.verdict(&failed[0]).await, "waiting/backoff");
+    bench.sweeps(1).await;
     assert_eq!(bench.verdict(&failed[0]).await, "settled/received");
 }
 

@@ -2,6 +2,7 @@
 
 use chrono::TimeDelta;
 use redeliverd::{
+    domain::policy::Trust,
     sandbox::github::{Answer, Backfill, Link, PageFault},
     sweeper::Ending,
 };
@@ -125,6 +126,7 @@ async fn a_link_that_must_not_be_followed_is_told_and_the_rest_is_read_once_it_i
     let report = bench.sweep().await;
     assert_eq!((report.complete, report.ending, report.listed), (false, Ending::Failed, 100));
     assert!(report.error.unwrap().contains("elsewhere.example"));
+    assert_eq!(u64::from(report.api_calls), bench.world.counters().api_calls, "none to elsewhere");
     bench.world.faults(|faults| faults.api.link = Link::Honest);
     let after = bench.sweeps(1).await;
     assert!(after[0].complete);
@@ -167,6 +169,60 @@ async fn a_link_that_leads_nowhere_stops_only_the_reading() {
     bench.world.faults(|faults| faults.api.cursor = None);
     bench.sweeps(8).await;
     assert!(failed.iter().all(|guid| bench.world.received_ok(guid)));
+}
+
+#[tokio::test]
+async fn a_full_page_without_a_link_is_not_taken_for_the_end_of_a_list_known_to_go_on() {
+    let mut bench = Bench::with(|hook, _| hook.policy.trust = Trust::Github).await;
+    bench.history(1, 200, start() + minutes(1));
+    assert!(bench.sweeps(1).await[0].complete);
+    bench.advance(minutes(30));
+    bench.history(250, 200, start() + minutes(33));
+    bench.world.faults(|faults| faults.api.link = Link::Missing);
+    let report = bench.sweep().await;
+    assert_eq!((report.new_attempts, report.complete, report.ending), (100, false, Ending::Failed));
+    assert!(report.error.unwrap().contains("a full page and no link"));
+    bench.world.faults(|faults| faults.api.link = Link::Honest);
+    let healed = bench.sweeps(1).await.remove(0);
+    assert_eq!((healed.new_attempts, healed.complete), (150, true));
+}
+
+#[tokio::test]
+async fn a_list_of_exactly_one_full_page_is_complete() {
+    let mut bench = Bench::unadopted(|_, _| {}).await;
+    bench.history(100, 200, start() - minutes(10));
+    let report = bench.sweep().await;
+    assert_eq!((report.listed, report.complete, report.ending), (100, true, Ending::Complete));
+}
+
+// L13
+#[tokio::test]
+async fn a_link_refused_in_the_pass_that_handed_it_out_is_an_error() {
+    let mut bench = Bench::unadopted(|_, _| {}).await;
+    bench.history(350, 200, start() - minutes(10));
+    bench.world.faults(|faults| faults.api.cursor = Some(422));
+    let report = bench.sweep().await;
+    assert_eq!((report.complete, report.ending), (false, Ending::Failed));
+    assert!(report.error.unwrap().contains("422"));
+    bench.world.faults(|faults| faults.api.cursor = None);
+    assert!(bench.sweeps(1).await[0].complete);
+}
+
+#[tokio::test]
+async fn a_stored_link_that_is_unknown_or_keeps_failing_is_dropped() {
+    for (status, times, ending) in [(404, 1, Ending::Partial), (502, 3, Ending::Failed)] {
+        let mut bench = Bench::unadopted(|_, sweep| sweep.max_pages = 1).await;
+        bench.history(250, 200, start() - minutes(10));
+        bench.sweep().await;
+        assert!(bench.memory().await.listing.gaps[0].link.is_some());
+        bench.world.faults(|faults| {
+            faults.api.list_next = vec![Answer::Status(status); times].into();
+        });
+        let report = bench.sweeps(1).await.remove(0);
+        assert_eq!(report.ending, ending, "{status}");
+        assert_eq!(u64::try_from(times), Ok(u64::from(report.api_calls)));
+        assert_eq!(bench.memory().await.listing.gaps[0].link, None, "{status}");
+    }
 }
 
 // L19
