@@ -70,9 +70,11 @@ async fn the_application_gets_the_same_bytes_with_a_signature_that_fits() {
     processed(&rig, 5).await;
     let secret = std::fs::read(rig.dir.path().join("webhook.secret")).unwrap();
     let key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, &secret);
-    for (handed, guid) in application.handed().iter().zip(&guids) {
+    let handed = application.handed();
+    assert_eq!(handed.len(), 5);
+    for guid in &guids {
+        let handed = handed.iter().find(|handed| handed.guid() == guid).unwrap();
         assert_eq!(handed.path, "/events");
-        assert_eq!(handed.guid(), guid, "in order of receipt");
         let tag = handed.header("x-hub-signature-256").trim_start_matches("sha256=");
         let tag = hex::decode(tag).unwrap();
         assert!(aws_lc_rs::hmac::verify(&key, &handed.body, &tag).is_ok());
