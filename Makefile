@@ -16,7 +16,7 @@ test: setup ## all tests, on SQLite and on a throw-away PostgreSQL
 setup: ## install what the tests need, if it is absent
 	@tests/setup.sh
 
-bench: ## the figures of the README, as ratios within one run
+bench: ## the figures of docs/performance.md, as ratios within one run
 	cargo bench --locked
 
 sandbox: ## watch the whole story on a simulated GitHub
