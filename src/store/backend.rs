@@ -1,6 +1,6 @@
 //! The two databases behind one enum, and the macros that paste one body of SQL into both arms.
 
-use std::{path::PathBuf, str::FromStr, time::Duration};
+use std::{str::FromStr, time::Duration};
 
 use secrecy::ExposeSecret;
 use sqlx::{
@@ -12,7 +12,7 @@ use sqlx::{
 };
 use url::Url;
 
-use super::{Result, StoreError, error::sqlite_locked};
+use super::{Result, StoreError, error::sqlite_locked, file::DatabaseFile};
 use crate::config::Database;
 
 /// How long a statement waits for SQLite's write lock, or for a connection. Shorter than the ten
@@ -45,7 +45,7 @@ const WRITER_CACHE_KIB: &str = "-16384";
 pub(super) enum Backend {
     /// One connection writes, so that no writer ever meets another one of this process; several
     /// read beside it.
-    Sqlite { write: SqlitePool, read: SqlitePool, file: PathBuf },
+    Sqlite { write: SqlitePool, read: SqlitePool, file: DatabaseFile },
     /// One pool for everything.
     Postgres(PgPool),
 }
@@ -62,14 +62,16 @@ macro_rules! on {
 
 /// Pastes a writing transaction into both arms: `in_write!(backend, |tx| …)`, where `&mut *tx` is an
 /// executor. Commits when the body has a value; an error in the body leaves the function, which
-/// rolls back. The only way to begin a transaction in this module.
+/// rolls back. The only way to begin a transaction in this module. An SQLite file that is no longer in
+/// place makes it fail after the commit.
 macro_rules! in_write {
     ($backend:expr, |$tx:ident| $body:expr) => {
         match $backend {
-            $crate::store::backend::Backend::Sqlite { write, .. } => {
+            $crate::store::backend::Backend::Sqlite { write, file, .. } => {
                 let mut $tx = write.begin_with($crate::store::dialect::SQLITE_BEGIN).await?;
                 let value = $body;
                 $tx.commit().await?;
+                file.check_in_place()?;
                 value
             }
             $crate::store::backend::Backend::Postgres(pool) => {
@@ -120,11 +122,7 @@ impl Backend {
     /// Bytes of SQLite's write-ahead log, which the database itself does not count.
     pub(super) fn wal_bytes(&self) -> u64 {
         match self {
-            Self::Sqlite { file, .. } => {
-                let mut wal = file.clone().into_os_string();
-                wal.push("-wal");
-                std::fs::metadata(wal).map_or(0, |meta| meta.len())
-            }
+            Self::Sqlite { file, .. } => file.wal_bytes(),
             Self::Postgres(_) => 0,
         }
     }
@@ -153,9 +151,9 @@ async fn connect_sqlite(url: &str, create: bool) -> Result<Backend> {
     if url.contains(":memory:") || url.contains("mode=memory") {
         return Err(open("a store in memory is lost with the process; name a file".to_owned()));
     }
-    let file = options.get_filename().to_owned();
+    let path = options.get_filename().to_owned();
     if create {
-        create_private(&file).map_err(|e| open(format!("cannot create the file: {e}")))?;
+        create_private(&path).map_err(|e| open(format!("cannot create the file: {e}")))?;
     }
     let writer = options
         .clone()
@@ -179,6 +177,8 @@ async fn connect_sqlite(url: &str, create: bool) -> Result<Backend> {
     let write = connect_writer(pool.clone().max_connections(1), writer)
         .await
         .map_err(|e| open(reason(&e)))?;
+    let file =
+        DatabaseFile::opened(&path).map_err(|e| open(format!("cannot look at the file: {e}")))?;
     let read = pool.max_connections(READERS).connect_lazy_with(options.read_only(true));
     Ok(Backend::Sqlite { write, read, file })
 }

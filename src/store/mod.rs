@@ -12,6 +12,7 @@ mod deliveries;
 mod dialect;
 mod error;
 mod facts;
+mod file;
 mod hooks;
 mod inbox;
 mod lease;
@@ -104,7 +105,7 @@ impl Store {
     #[must_use]
     pub fn file(&self) -> Option<&std::path::Path> {
         match self.backend() {
-            Backend::Sqlite { file, .. } => Some(file),
+            Backend::Sqlite { file, .. } => Some(file.path()),
             Backend::Postgres(_) => None,
         }
     }
