@@ -110,6 +110,18 @@ pub(super) fn unknown(guid: &str) -> anyhow::Error {
     )
 }
 
+/// An error with its causes, each once: our errors and the drivers' mostly name their cause in their
+/// own text already, so that a log line has it too.
+pub(super) fn said(error: &anyhow::Error) -> String {
+    let mut causes: Vec<String> = Vec::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !causes.last().is_some_and(|before| before.ends_with(&cause)) {
+            causes.push(cause);
+        }
+    }
+    causes.join(": ")
+}
+
 /// The exit code an error deserves, by its cause.
 pub(super) fn exit_of(error: &anyhow::Error) -> Exit {
     for cause in error.chain() {
@@ -124,4 +136,24 @@ pub(super) fn exit_of(error: &anyhow::Error) -> Exit {
         }
     }
     Exit::Failed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot write: {source}")]
+    struct Naming {
+        source: std::io::Error,
+    }
+
+    #[test]
+    fn a_cause_is_said_once_whether_or_not_its_error_names_it() {
+        let source = || std::io::Error::other("the disk is gone");
+        let named = anyhow::Error::from(Naming { source: source() }).context("no backup");
+        assert_eq!(said(&named), "no backup: cannot write: the disk is gone");
+        let silent = anyhow::Error::from(source()).context("no backup");
+        assert_eq!(said(&silent), "no backup: the disk is gone");
+    }
 }

@@ -154,7 +154,7 @@ async fn some(context: &Context, choice: &Choice, act: Act) -> anyhow::Result<(u
             Ok(()) => count += 1,
             Err(error) => {
                 exit = exit.max(super::context::exit_of(&error));
-                table::err(&format!("error: {error:#}"));
+                table::err(&format!("error: {}", super::context::said(&error)));
             }
         }
     }
