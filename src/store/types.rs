@@ -193,6 +193,8 @@ pub struct Query {
     pub event: Option<String>,
     /// Only first attempted (or received) at or after this.
     pub since: Option<DateTime<Utc>>,
+    /// Of those that GitHub has not listed, only received at or after this.
+    pub unlisted_since: Option<DateTime<Utc>>,
     /// Only deliveries not closed by a verdict.
     pub open_only: bool,
     /// Only what comes after this (known since, GUID) in the order of the answer. Hooks share
