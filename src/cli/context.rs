@@ -9,7 +9,7 @@ use super::exit::Exit;
 use crate::{
     clock::{SharedClock, SystemClock},
     config::{self, Config, Env, Hook, LogFormat, Problem, Problems},
-    domain::ids::Guid,
+    domain::ids::{Guid, HookName},
     store::{Store, StoreError},
     sweeper::ByHandError,
     telemetry,
@@ -76,20 +76,35 @@ impl Context {
         })
     }
 
+    /// A hook of that name that is configured, or has left a trace in the store.
+    pub(super) async fn hook_or_trace(&self, name: &str) -> anyhow::Result<HookName> {
+        let traces = self.store.hook_names().await.context("cannot look up the hook")?;
+        match traces.into_iter().find(|trace| trace.as_str() == name) {
+            Some(trace) => Ok(trace),
+            None => Ok(self.hook(name)?.name.clone()),
+        }
+    }
+
     /// The delivery a person means by a GUID, and by a hook's name where several got the event.
     pub(super) async fn delivery(
         &self,
         guid: &str,
         hook: Option<&str>,
     ) -> anyhow::Result<(&Hook, Guid)> {
-        let id = Guid::new(guid).map_err(|why| UsageError(format!("{guid} is no GUID: {why}")))?;
+        let id = parse(guid)?;
         if let Some(name) = hook {
             return Ok((self.hook(name)?, id));
         }
-        let holders = self.store.hooks_of(&id).await.context("cannot look up the GUID")?;
+        let holder = self.holder(&id).await?;
+        Ok((self.hook(holder.as_str())?, id))
+    }
+
+    /// The one hook, configured or not, that got this GUID.
+    pub(super) async fn holder(&self, guid: &Guid) -> anyhow::Result<HookName> {
+        let holders = self.store.hooks_of(guid).await.context("cannot look up the GUID")?;
         match holders.as_slice() {
-            [] => Err(unknown(guid)),
-            [one] => Ok((self.hook(one.as_str())?, id)),
+            [] => Err(unknown(guid.as_str())),
+            [one] => Ok(one.clone()),
             several => {
                 let names: Vec<_> = several.iter().map(ToString::to_string).collect();
                 Err(UsageError(format!(
@@ -100,6 +115,11 @@ impl Context {
             }
         }
     }
+}
+
+/// What a person wrote as a GUID.
+pub(super) fn parse(guid: &str) -> anyhow::Result<Guid> {
+    Guid::new(guid).map_err(|why| UsageError(format!("{guid} is no GUID: {why}")).into())
 }
 
 /// Nobody has heard of this GUID.

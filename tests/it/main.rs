@@ -7,6 +7,7 @@ mod alerts;
 mod architecture;
 mod cli;
 mod daemon;
+mod dead;
 mod drill;
 mod examples;
 mod forward;
