@@ -78,7 +78,7 @@ impl Context {
 
     /// A hook of that name that is configured, or has left a trace in the store.
     pub(super) async fn hook_or_trace(&self, name: &str) -> anyhow::Result<HookName> {
-        let traces = self.store.hook_names().await.context("cannot look up the hook")?;
+        let traces = self.store.known_hooks().await.context("cannot look up the hook")?;
         match traces.into_iter().find(|trace| trace.as_str() == name) {
             Some(trace) => Ok(trace),
             None => Ok(self.hook(name)?.name.clone()),

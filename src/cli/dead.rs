@@ -162,7 +162,7 @@ async fn all(context: &Context, choice: &Choice, act: Act) -> anyhow::Result<u64
     let (store, now) = (&context.store, context.now());
     let hooks = match named(context, choice.hook.as_deref()).await? {
         Some(hook) => vec![hook],
-        None => store.hook_names().await?,
+        None => store.known_hooks().await?,
     };
     let mut count = 0;
     for hook in hooks {

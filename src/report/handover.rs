@@ -154,7 +154,7 @@ pub async fn dead(
     limit: usize,
 ) -> Result<DeadList, StoreError> {
     let mut dead = Vec::new();
-    let traces = store.hook_names().await?;
+    let traces = store.known_hooks().await?;
     let forgotten = traces.iter().filter(|name| config.hook(name.as_str()).is_none());
     let names = config.hooks.iter().map(|hook| (&hook.name, true));
     for (name, configured) in names.chain(forgotten.map(|name| (name, false))) {

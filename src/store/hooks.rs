@@ -160,8 +160,8 @@ impl Store {
         Ok(knowing)
     }
 
-    /// Every hook that has left a trace, configured or not, in the order of their names.
-    pub async fn hook_names(&self) -> Result<Vec<HookName>> {
+    /// Every hook that has left a trace.
+    pub(super) async fn hook_names(&self) -> Result<Vec<HookName>> {
         let names: Vec<String> =
             on!(self.backend(), |db| sqlx::query_scalar(NAMES).fetch_all(db).await?);
         names.iter().map(|name| rows::hook("hooks", name)).collect()
