@@ -61,6 +61,18 @@ impl fmt::Display for ServerError {
 
 impl std::error::Error for ServerError {}
 
+impl StoreError {
+    /// Whether the disk has no room for what was to be written.
+    #[must_use]
+    pub fn is_disk_full(&self) -> bool {
+        let Self::Unavailable(source) = self else { return false };
+        source.downcast_ref::<ServerError>().is_some_and(|said| {
+            // SQLite's primary code, or PostgreSQL's SQLSTATE.
+            said.code == "53100" || said.code.parse::<u32>().is_ok_and(|code| code & 0xff == 13)
+        })
+    }
+}
+
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         if let sqlx::Error::Database(database) = &error {

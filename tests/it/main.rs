@@ -8,6 +8,7 @@ mod architecture;
 mod cli;
 mod daemon;
 mod dead;
+mod disk;
 mod drill;
 mod examples;
 mod forward;
