@@ -180,4 +180,10 @@ async fn the_sandbox_ends_with_nothing_missing() {
     let swallowed: &Value = &outcome["fates"]["swallowed"];
     assert_eq!(swallowed["events"], 3);
     assert_eq!(swallowed["received"], 3);
+    assert_eq!(swallowed["handed_over"], 3);
+    // The application refuses every tenth new event once, and gets it again.
+    let application = &outcome["application"];
+    assert_eq!((&application["events"], &application["refused"]), (&30.into(), &3.into()));
+    let repeated = application["repeated"].as_u64().unwrap();
+    assert_eq!(application["requests"], 33 + repeated, "{application}");
 }

@@ -134,8 +134,8 @@ impl<'a> Sender<'a> {
             .iter()
             .map(|one| one["guid"].as_str().unwrap().to_owned())
             .collect();
-        let lost: Vec<_> = self.acknowledged.difference(&known).collect();
-        assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");
+        let gone: Vec<_> = self.acknowledged.difference(&known).collect();
+        assert!(gone.is_empty(), "acknowledged and lost: {gone:?}");
     }
 }
 
