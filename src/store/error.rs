@@ -121,3 +121,25 @@ fn postgres_passing(code: &str) -> bool {
 pub(super) fn inconsistent(table: &'static str, message: impl fmt::Display) -> StoreError {
     StoreError::Inconsistent { table, message: message.to_string() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_from_other_trouble_of_either_database() {
+        let said = |code: &str| {
+            let message = "as the server puts it".to_owned();
+            StoreError::Unavailable(Box::new(ServerError { code: code.to_owned(), message }))
+        };
+        // SQLITE_FULL; PostgreSQL's disk_full.
+        assert!(said("13").is_disk_full() && said("53100").is_disk_full());
+        // SQLITE_BUSY, SQLITE_IOERR_WRITE; too_many_connections.
+        for other in ["5", "778", "53300"] {
+            assert!(!said(other).is_disk_full(), "{other}");
+        }
+        assert!(!StoreError::Unavailable("the store is closed".into()).is_disk_full());
+        // The receiver answers 503 to all of these.
+        assert!(sqlite_passing("13") && postgres_passing("53100"));
+    }
+}
