@@ -8,6 +8,7 @@ use std::{hint::black_box, time::Instant};
 use chrono::{DateTime, TimeDelta, Utc};
 use redeliverd::domain::{
     attempt::Attempt,
+    clock_offset::ClockOffset,
     delivery::{Delivery, Means, Outcome, Receipt, Redelivery, Via},
     filter::Filter,
     ids::{AttemptId, EventName, Guid},
@@ -31,6 +32,7 @@ fn main() {
         recording_since: Some(now - TimeDelta::days(30)),
         adopted_at: Some(now - TimeDelta::days(30)),
         endpoint: Endpoint::Up,
+        clock_offset: ClockOffset::default(),
     };
     let kinds: [(&str, Make); 4] = [
         ("received", |nth, now| Delivery {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -15,6 +16,9 @@ use crate::{
 
 /// How often the daemon looks for what is old.
 const EVERY: Duration = Duration::from_mins(10);
+
+/// How often it does so while arrivals cannot be recorded: the disk may be full.
+const EVERY_IN_NEED: Duration = Duration::from_secs(30);
 
 /// Between two batches: the time in which arrivals have the database for themselves.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -35,6 +39,8 @@ pub struct Pruned {
 /// One pass over all that is older than the configuration allows; stops between two batches when
 /// cancelled. What is missing, waiting, being handed over or dead stays, however old.
 ///
+/// On a full disk it spends the reserve that the daemon has set aside.
+///
 /// # Errors
 /// When the store failed; what was removed before stays removed.
 pub async fn prune(
@@ -44,10 +50,29 @@ pub async fn prune(
     cancel: &CancellationToken,
 ) -> Result<Pruned, StoreError> {
     let mut pruned = Pruned::default();
-    for hook in store.known_hooks().await? {
-        prune_hook(store, &hook, settings, now, cancel, &mut pruned).await?;
+    match pass(store, settings, now, cancel, &mut pruned).await {
+        // Only what has something to remove meets it.
+        Err(error) if error.is_disk_full() => {
+            tracing::warn!(%error, "no room to remove old rows in; spending the reserve");
+            store.make_room().await?;
+            pass(store, settings, now, cancel, &mut pruned).await?;
+        }
+        done => done?,
     }
     Ok(pruned)
+}
+
+async fn pass(
+    store: &Store,
+    settings: &Retention,
+    now: DateTime<Utc>,
+    cancel: &CancellationToken,
+    pruned: &mut Pruned,
+) -> Result<(), StoreError> {
+    for hook in store.known_hooks().await? {
+        prune_hook(store, &hook, settings, now, cancel, pruned).await?;
+    }
+    Ok(())
 }
 
 async fn prune_hook(
@@ -91,7 +116,8 @@ async fn prune_hook(
     Ok(())
 }
 
-/// Prunes at once and then every ten minutes, until cancelled.
+/// Prunes at once and then every ten minutes, more often while the store does not record; until
+/// cancelled.
 pub async fn run(store: Store, settings: Retention, clock: SharedClock, cancel: CancellationToken) {
     loop {
         match prune(&store, &settings, clock.now(), &cancel).await {
@@ -105,9 +131,18 @@ pub async fn run(store: Store, settings: Retention, clock: SharedClock, cancel: 
             ),
             Err(error) => tracing::warn!(%error, "old rows could not be removed"),
         }
-        tokio::select! {
-            () = cancel.cancelled() => return,
-            () = tokio::time::sleep(EVERY) => {}
+        if let Err(error) = store.keep_reserve().await {
+            tracing::debug!(%error, "no space is set aside for pruning a full disk");
+        }
+        let pruned_at = Instant::now();
+        while pruned_at.elapsed() < EVERY {
+            tokio::select! {
+                () = cancel.cancelled() => return,
+                () = tokio::time::sleep(EVERY_IN_NEED) => {}
+            }
+            if !store.records() {
+                break;
+            }
         }
     }
 }

@@ -34,7 +34,7 @@ pub(super) async fn readyz(State(admin): State<Admin>) -> (StatusCode, Json<Read
             Err(error) => problems.push(format!("hook {}: {error}", hook.name)),
             Ok(memory) => {
                 let overdue = admin.config.sweep.period * 3 + TimeDelta::minutes(1);
-                if memory.listing.complete_at.is_none_or(|at| now - at > overdue) {
+                if memory.complete_at().is_none_or(|at| now - at > overdue) {
                     problems.push(format!("hook {}: no complete sweep lately", hook.name));
                 }
             }

@@ -9,7 +9,7 @@ use super::exit::Exit;
 use crate::{
     clock::{SharedClock, SystemClock},
     config::{self, Config, Env, Hook, LogFormat, Problem, Problems},
-    domain::ids::Guid,
+    domain::ids::{Guid, HookName},
     store::{Store, StoreError},
     sweeper::ByHandError,
     telemetry,
@@ -76,20 +76,35 @@ impl Context {
         })
     }
 
+    /// A hook of that name that is configured, or has left a trace in the store.
+    pub(super) async fn hook_or_trace(&self, name: &str) -> anyhow::Result<HookName> {
+        let traces = self.store.known_hooks().await.context("cannot look up the hook")?;
+        match traces.into_iter().find(|trace| trace.as_str() == name) {
+            Some(trace) => Ok(trace),
+            None => Ok(self.hook(name)?.name.clone()),
+        }
+    }
+
     /// The delivery a person means by a GUID, and by a hook's name where several got the event.
     pub(super) async fn delivery(
         &self,
         guid: &str,
         hook: Option<&str>,
     ) -> anyhow::Result<(&Hook, Guid)> {
-        let id = Guid::new(guid).map_err(|why| UsageError(format!("{guid} is no GUID: {why}")))?;
+        let id = parse(guid)?;
         if let Some(name) = hook {
             return Ok((self.hook(name)?, id));
         }
-        let holders = self.store.hooks_of(&id).await.context("cannot look up the GUID")?;
+        let holder = self.holder(&id).await?;
+        Ok((self.hook(holder.as_str())?, id))
+    }
+
+    /// The one hook, configured or not, that got this GUID.
+    pub(super) async fn holder(&self, guid: &Guid) -> anyhow::Result<HookName> {
+        let holders = self.store.hooks_of(guid).await.context("cannot look up the GUID")?;
         match holders.as_slice() {
-            [] => Err(unknown(guid)),
-            [one] => Ok((self.hook(one.as_str())?, id)),
+            [] => Err(unknown(guid.as_str())),
+            [one] => Ok(one.clone()),
             several => {
                 let names: Vec<_> = several.iter().map(ToString::to_string).collect();
                 Err(UsageError(format!(
@@ -102,12 +117,29 @@ impl Context {
     }
 }
 
+/// What a person wrote as a GUID.
+pub(super) fn parse(guid: &str) -> anyhow::Result<Guid> {
+    Guid::new(guid).map_err(|why| UsageError(format!("{guid} is no GUID: {why}")).into())
+}
+
 /// Nobody has heard of this GUID.
 pub(super) fn unknown(guid: &str) -> anyhow::Error {
     anyhow!(
         "{guid} is unknown: neither GitHub's list nor the receiver told of it; \
          `redeliverd sweep` reads the list"
     )
+}
+
+/// An error with its causes, each once: our errors and the drivers' mostly name their cause in their
+/// own text already, so that a log line has it too.
+pub(super) fn said(error: &anyhow::Error) -> String {
+    let mut causes: Vec<String> = Vec::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !causes.last().is_some_and(|before| before.ends_with(&cause)) {
+            causes.push(cause);
+        }
+    }
+    causes.join(": ")
 }
 
 /// The exit code an error deserves, by its cause.
@@ -124,4 +156,24 @@ pub(super) fn exit_of(error: &anyhow::Error) -> Exit {
         }
     }
     Exit::Failed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot write: {source}")]
+    struct Naming {
+        source: std::io::Error,
+    }
+
+    #[test]
+    fn a_cause_is_said_once_whether_or_not_its_error_names_it() {
+        let source = || std::io::Error::other("the disk is gone");
+        let named = anyhow::Error::from(Naming { source: source() }).context("no backup");
+        assert_eq!(said(&named), "no backup: cannot write: the disk is gone");
+        let silent = anyhow::Error::from(source()).context("no backup");
+        assert_eq!(said(&silent), "no backup: the disk is gone");
+    }
 }

@@ -6,11 +6,14 @@ use anyhow::anyhow;
 use serde::Serialize;
 
 use super::{
-    context::{Context, UsageError},
+    context::{self, Context, UsageError},
     exit::Exit,
     table::{self, Style},
 };
-use crate::report::{self, DeadList};
+use crate::{
+    domain::ids::HookName,
+    report::{self, DeadList},
+};
 
 /// The commands of `dead`.
 #[derive(Debug, clap::Subcommand)]
@@ -83,9 +86,8 @@ pub(super) async fn run(
 }
 
 async fn list(context: &Context, args: &List, style: Style) -> anyhow::Result<Exit> {
-    let hook = args.hook.as_deref().map(|name| context.hook(name)).transpose()?;
-    let hook = hook.map(|hook| &hook.name);
-    let dead = report::dead(&context.store, &context.config, hook, args.limit).await?;
+    let hook = named(context, args.hook.as_deref()).await?;
+    let dead = report::dead(&context.store, &context.config, hook.as_ref(), args.limit).await?;
     if style.json {
         table::json(&dead)?;
     } else {
@@ -104,7 +106,11 @@ fn text(list: &DeadList, style: Style) -> String {
         };
         let error = letter.last_error.as_deref().and_then(|text| text.lines().next());
         table.add_row(vec![
-            letter.hook.clone(),
+            if letter.configured {
+                letter.hook.clone()
+            } else {
+                format!("{} (not configured)", letter.hook)
+            },
             letter.guid.clone(),
             event,
             letter.attempts.to_string(),
@@ -130,17 +136,49 @@ async fn act(context: &Context, choice: &Choice, act: Act, style: Style) -> anyh
     Ok(exit)
 }
 
+/// The hook that was named, configured or not; dead letters outlive their hook's configuration.
+async fn named(context: &Context, hook: Option<&str>) -> anyhow::Result<Option<HookName>> {
+    match hook {
+        Some(name) => context.hook_or_trace(name).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Whether anybody would hand over what waits at this hook; if not, it would wait for ever.
+fn takes_part(context: &Context, hook: &HookName) -> anyhow::Result<()> {
+    let lacking = match context.config.hook(hook.as_str()) {
+        Some(configured) if configured.forward.is_some() => return Ok(()),
+        Some(_) => "has no [hooks.forward]",
+        None => "is not configured",
+    };
+    Err(UsageError(format!(
+        "hook {hook} {lacking}, so nothing of it is handed over: configure it, or \
+         `redeliverd dead discard --hook {hook} GUID`"
+    ))
+    .into())
+}
+
 async fn all(context: &Context, choice: &Choice, act: Act) -> anyhow::Result<u64> {
-    let only = choice.hook.as_deref().map(|name| context.hook(name)).transpose()?;
     let (store, now) = (&context.store, context.now());
+    let hooks = match named(context, choice.hook.as_deref()).await? {
+        Some(hook) => vec![hook],
+        None => store.known_hooks().await?,
+    };
     let mut count = 0;
-    for hook in &context.config.hooks {
-        if only.is_some_and(|only| only.name != hook.name) {
-            continue;
-        }
+    for hook in hooks {
         count += match act {
-            Act::Requeue => store.requeue_all(&hook.name, now).await?,
-            Act::Discard => store.discard_all(&hook.name, now).await?,
+            Act::Requeue => match takes_part(context, &hook) {
+                Ok(()) => store.requeue_all(&hook, now).await?,
+                // The other hooks' letters can go all the same, and without any there is no trouble.
+                Err(error) if choice.hook.is_none() => {
+                    if !store.dead_letters(&hook, 0, 1).await?.is_empty() {
+                        table::err(&format!("left dead: {error}"));
+                    }
+                    0
+                }
+                Err(error) => return Err(error),
+            },
+            Act::Discard => store.discard_all(&hook, now).await?,
         };
     }
     Ok(count)
@@ -153,8 +191,8 @@ async fn some(context: &Context, choice: &Choice, act: Act) -> anyhow::Result<(u
         match one(context, text, choice.hook.as_deref(), act).await {
             Ok(()) => count += 1,
             Err(error) => {
-                exit = exit.max(super::context::exit_of(&error));
-                table::err(&format!("error: {error:#}"));
+                exit = exit.max(context::exit_of(&error));
+                table::err(&format!("error: {}", context::said(&error)));
             }
         }
     }
@@ -162,16 +200,23 @@ async fn some(context: &Context, choice: &Choice, act: Act) -> anyhow::Result<(u
 }
 
 async fn one(context: &Context, text: &str, hook: Option<&str>, act: Act) -> anyhow::Result<()> {
-    let (hook, guid) = context.delivery(text, hook).await?;
+    let guid = context::parse(text)?;
+    let hook = match named(context, hook).await? {
+        Some(hook) => hook,
+        None => context.holder(&guid).await?,
+    };
     let (store, now) = (&context.store, context.now());
     let changed = match act {
-        Act::Requeue => store.requeue(&hook.name, &guid, now).await?,
-        Act::Discard => store.discard(&hook.name, &guid, now).await?,
+        Act::Requeue => {
+            takes_part(context, &hook)?;
+            store.requeue(&hook, &guid, now).await?
+        }
+        Act::Discard => store.discard(&hook, &guid, now).await?,
     };
     if changed {
         return Ok(());
     }
-    let state = store.inbox_row(&hook.name, &guid).await?.map(|row| row.state.as_str());
+    let state = store.inbox_row(&hook, &guid).await?.map(|row| row.state.as_str());
     Err(match state {
         Some(state) => anyhow!("{guid} is no dead letter, it is {state}"),
         None => UsageError(format!("{guid} is no dead letter")).into(),

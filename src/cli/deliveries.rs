@@ -96,9 +96,9 @@ fn text(list: &DeliveryList, style: Style) -> String {
     let mut text =
         if list.deliveries.is_empty() { "nothing".to_owned() } else { table.to_string() };
     if let Some(at) = list.looked_back_to {
-        text += "\nnothing before ";
+        text += "\nwhat is older than ";
         text += &table::time_or_dash(Some(at), style);
-        text += " was looked at; narrow the list with --since, --hook or --event";
+        text += " may not be shown; narrow the list with --since, --hook or --event";
     }
     text
 }

@@ -39,7 +39,7 @@ pub(super) async fn run(file: Option<&Path>, args: &Args, style: Style) -> anyho
             Ok(guid) => dismissed.push(guid),
             Err(error) => {
                 exit = exit.max(super::context::exit_of(&error));
-                table::err(&format!("error: {error:#}"));
+                table::err(&format!("error: {}", super::context::said(&error)));
             }
         }
     }

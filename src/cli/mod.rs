@@ -103,7 +103,7 @@ pub fn main() -> ExitCode {
         // These say by themselves, line by line, what is an error and what a warning.
         match error.downcast_ref::<Problems>() {
             Some(problems) => table::err(&problems.to_string()),
-            None => table::err(&format!("error: {error:#}")),
+            None => table::err(&format!("error: {}", context::said(&error))),
         }
         context::exit_of(&error)
     });

@@ -68,7 +68,7 @@ pub(super) async fn run(
             // One bad item never stops the rest.
             Err(error) => {
                 exit = exit.max(super::context::exit_of(&error));
-                table::err(&format!("error: {text}: {error:#}"));
+                table::err(&format!("error: {text}: {}", super::context::said(&error)));
             }
         }
     }

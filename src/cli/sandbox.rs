@@ -19,7 +19,7 @@ use crate::{
     config::LogFormat,
     sandbox::{
         github::{Settings, SimulatedGithub, World},
-        story::{self, Options, Outcome, Told, write_app},
+        story::{self, HandedOver, Options, Outcome, Told, write_app},
     },
     telemetry,
 };
@@ -75,8 +75,7 @@ pub(super) async fn run(args: &Args, style: Style) -> anyhow::Result<Exit> {
         seed: args.seed.unwrap_or_else(rand::random),
     };
     let told = story::tell(&options, &|line| table::err(line)).await?;
-    let fine = told.outcome.missing == 0
-        && told.outcome.requests_counted_by_github == u64::from(told.outcome.requests);
+    let fine = told.outcome.is_fine();
     if style.json {
         table::json(&told.outcome)?;
     } else {
@@ -98,14 +97,22 @@ async fn keep(told: &Told) -> anyhow::Result<()> {
 }
 
 fn text(outcome: &Outcome, style: Style) -> String {
-    let mut table =
-        table::table(&["FIRST ATTEMPT", "EVENTS", "RECEIVED", "ASKED", "SLOWEST", "EXAMPLE"]);
+    let mut table = table::table(&[
+        "FIRST ATTEMPT",
+        "EVENTS",
+        "RECEIVED",
+        "HANDED OVER",
+        "ASKED",
+        "SLOWEST",
+        "EXAMPLE",
+    ]);
     for (fate, summary) in &outcome.fates {
         let example = outcome.examples.get(fate).map_or("-", |shown| &shown.delivery.guid);
         table.add_row(vec![
             said(*fate).to_owned(),
             summary.events.to_string(),
             summary.received.to_string(),
+            summary.handed_over.to_string(),
             summary.requests.to_string(),
             format!("{} ms", summary.slowest_repair_ms),
             example.to_owned(),
@@ -118,7 +125,7 @@ fn text(outcome: &Outcome, style: Style) -> String {
     };
     format!(
         "{table}\n\n{}\n{} events of {} types in {}.{} s; {} redeliveries asked, {} by GitHub's count; {end}\n\
-         (seed {})",
+         {}\n(seed {})",
         explained(outcome, style),
         outcome.events,
         outcome.event_types,
@@ -126,7 +133,18 @@ fn text(outcome: &Outcome, style: Style) -> String {
         outcome.duration_ms % 1_000 / 100,
         outcome.requests,
         outcome.requests_counted_by_github,
+        reached(outcome),
         outcome.seed,
+    )
+}
+
+/// What the application got.
+fn reached(outcome: &Outcome) -> String {
+    let HandedOver { events, requests, refused, repeated } = outcome.application;
+    let once = if events == outcome.events { "every event" } else { "not every event" };
+    format!(
+        "{once} reached the application exactly once by its idempotency key: {events} keys in {requests} \
+         requests, {refused} of them refused at first and {repeated} repeated"
     )
 }
 

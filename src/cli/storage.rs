@@ -30,7 +30,15 @@ pub(super) async fn prune(file: Option<&Path>, style: Style) -> anyhow::Result<E
     let context = Context::open(file).await?;
     let settings = &context.config.retention;
     let never = CancellationToken::new();
-    let pruned = retention::prune(&context.store, settings, context.now(), &never).await?;
+    let pruned = retention::prune(&context.store, settings, context.now(), &never).await;
+    let pruned = pruned.map_err(|error| match context.store.file() {
+        Some(file) if error.is_disk_full() => anyhow::Error::from(error).context(format!(
+            "there is no room to remove anything in: free 32 MiB on the file system of {}, then \
+             prune again",
+            file.display()
+        )),
+        Some(_) | None => error.into(),
+    })?;
     if style.json {
         table::json(&pruned)?;
     } else {

@@ -75,7 +75,7 @@ pub(super) async fn run(file: Option<&Path>, args: &Args, style: Style) -> anyho
             }
             Err(error) => {
                 exit = exit.max(super::context::exit_of(&error));
-                table::err(&format!("error: hook {}: {error:#}", hook.name));
+                table::err(&format!("error: hook {}: {}", hook.name, super::context::said(&error)));
             }
         }
     }

@@ -74,7 +74,8 @@ fn receiver(check: &mut Check<'_>, at: &At, raw: &raw::Receiver) -> Option<Recei
         && all < one
     {
         let message = "must not be less than receiver.max_body, or no large body ever fits";
-        check.error(at, "max_bodies_in_flight", message, "");
+        let hint = "raise it to several times receiver.max_body, or lower that";
+        check.error(at, "max_bodies_in_flight", message, hint);
     }
     Some(Receiver {
         listen: listen?,

@@ -3,6 +3,7 @@
 
 pub mod attempt;
 pub mod boundary;
+pub mod clock_offset;
 pub mod condition;
 pub mod delivery;
 pub mod filter;

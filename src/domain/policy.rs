@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{delivery::words, filter::Filter};
+use super::{clock_offset::ClockOffset, delivery::words, filter::Filter};
 
 /// The configured rules for one hook. All durations are positive.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,12 +32,16 @@ pub struct Policy {
 /// What is known of a hook as a whole when its deliveries are judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
-    /// When our receiver first recorded for this hook. `None`: never, so GitHub's word decides.
+    /// When our receiver first recorded for this hook, by our clock. `None`: never, so GitHub's word
+    /// decides.
     pub recording_since: Option<DateTime<Utc>>,
-    /// What was first attempted before this is not asked for unless by hand. `None`: not adopted yet.
+    /// What was first attempted before this, by GitHub's clock, is not asked for unless by hand.
+    /// `None`: not adopted yet.
     pub adopted_at: Option<DateTime<Utc>>,
     /// Whether the endpoint is judged able to receive.
     pub endpoint: Endpoint,
+    /// GitHub's clock minus ours.
+    pub clock_offset: ClockOffset,
 }
 
 /// The judgement about the hook's endpoint, made in `plan`.

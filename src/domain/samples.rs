@@ -4,6 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
     attempt::Attempt,
+    clock_offset::ClockOffset,
     delivery::{Delivery, Means, Outcome, Receipt, Redelivery, Via},
     filter::Filter,
     ids::{AttemptId, EventName, Guid},
@@ -58,6 +59,7 @@ pub(super) fn standing() -> Standing {
         recording_since: Some(at(-30 * DAY)),
         adopted_at: Some(at(-30 * DAY)),
         endpoint: Endpoint::Up,
+        clock_offset: ClockOffset::default(),
     }
 }
 

@@ -104,7 +104,9 @@ impl Gatherer {
         now: DateTime<Utc>,
     ) -> HookFacts {
         let name = &bench.hook.name;
-        let attempts = self.store.attempts_since(name, now - HookFacts::ATTEMPTS_BACK).await;
+        let clock = bench.memory.clock_offset;
+        let back = clock.to_githubs(now - HookFacts::ATTEMPTS_BACK);
+        let attempts = self.store.attempts_since(name, back).await;
         let sweeps = self.store.sweeps(Some(name), SWEEPS).await;
         let offset =
             self.metrics.github_clock_offset_seconds.get(&HookLabel { hook: name.to_string() });
@@ -116,12 +118,12 @@ impl Gatherer {
         HookFacts {
             name: name.clone(),
             missing: self.missing(bench, memory, now).await.map_err(|error| error.to_string()),
-            complete_at: Ok(bench.memory.listing.complete_at),
+            complete_at: Ok(bench.memory.complete_at()),
             attempts: attempts
                 .map(|count| Attempts {
                     succeeded: count.succeeded,
                     failed: count.failed,
-                    failing_since: count.failing_since,
+                    failing_since: count.failing_since.map(|at| clock.to_ours(at)),
                     newest_code: count.newest_code,
                 })
                 .map_err(|error| error.to_string()),
@@ -156,7 +158,7 @@ impl Gatherer {
     }
 
     async fn scan(&self, bench: &Bench<'_>, now: DateTime<Utc>) -> Result<Shortfall, StoreError> {
-        let hook = bench.hook;
+        let (hook, clock) = (bench.hook, bench.memory.clock_offset);
         let mut shortfall = Shortfall::default();
         let mut after: Option<Guid> = None;
         loop {
@@ -174,9 +176,9 @@ impl Gatherer {
                     let lacking = Lacking {
                         guid: &open.delivery.guid,
                         verdict: &verdict,
-                        first_attempt_at,
+                        first_attempt_at: clock.to_ours(first_attempt_at),
                         missing_since: open.missing_since,
-                        expires_at,
+                        expires_at: clock.to_ours(expires_at),
                     };
                     shortfall.add(&lacking, &self.thresholds, now);
                 }
@@ -221,6 +223,8 @@ impl Gatherer {
         let since = began.unwrap_or(DateTime::UNIX_EPOCH);
         let arrived = self.store.newest_arrival(&bench.hook.name, since).await?;
         let attempted = self.store.newest_first_attempt(&bench.hook.name).await?;
+        let clock = bench.memory.clock_offset;
+        let attempted = attempted.map(|at| clock.to_ours(at));
         Ok(arrived.max(attempted).max(began))
     }
 }

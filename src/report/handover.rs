@@ -100,15 +100,17 @@ impl InboxView {
 /// `dead list --json`.
 #[derive(Debug, Serialize)]
 pub struct DeadList {
-    /// In order of receipt, hook by hook.
+    /// In order of receipt, hook by hook; those of hooks no longer configured at the end.
     pub dead: Vec<DeadView>,
 }
 
 /// One dead letter. Ids are strings, as everywhere.
 #[derive(Debug, Serialize)]
 pub struct DeadView {
-    /// The configured hook name.
+    /// The hook's name.
     pub hook: String,
+    /// Whether such a hook is configured. If not, it can be discarded, but not handed over.
+    pub configured: bool,
     /// The event's key.
     pub guid: String,
     /// The event.
@@ -128,9 +130,10 @@ pub struct DeadView {
 }
 
 impl DeadView {
-    fn new(letter: DeadLetter) -> Self {
+    fn new(letter: DeadLetter, configured: bool) -> Self {
         Self {
             hook: letter.hook.to_string(),
+            configured,
             guid: letter.guid.to_string(),
             event: letter.event.to_string(),
             action: letter.action,
@@ -143,7 +146,7 @@ impl DeadView {
     }
 }
 
-/// The dead letters of one hook, or of every configured one; at most `limit`.
+/// The dead letters of one hook, or of every one that has left a trace; at most `limit`.
 pub async fn dead(
     store: &Store,
     config: &Config,
@@ -151,16 +154,19 @@ pub async fn dead(
     limit: usize,
 ) -> Result<DeadList, StoreError> {
     let mut dead = Vec::new();
-    for configured in &config.hooks {
-        if hook.is_some_and(|wanted| *wanted != configured.name) {
+    let traces = store.known_hooks().await?;
+    let forgotten = traces.iter().filter(|name| config.hook(name.as_str()).is_none());
+    let names = config.hooks.iter().map(|hook| (&hook.name, true));
+    for (name, configured) in names.chain(forgotten.map(|name| (name, false))) {
+        if hook.is_some_and(|wanted| wanted != name) {
             continue;
         }
         let mut after = 0;
         while dead.len() < limit {
-            let letters = store.dead_letters(&configured.name, after, BATCH).await?;
+            let letters = store.dead_letters(name, after, BATCH).await?;
             let Some(last) = letters.last() else { break };
             after = last.seq;
-            dead.extend(letters.into_iter().map(DeadView::new));
+            dead.extend(letters.into_iter().map(|letter| DeadView::new(letter, configured)));
         }
     }
     dead.truncate(limit);

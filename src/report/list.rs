@@ -36,7 +36,8 @@ pub struct ListQuery {
     pub since: Option<DateTime<Utc>>,
     /// At most this many.
     pub limit: usize,
-    /// Per hook, look at about this many of all deliveries; what is open is looked at in full.
+    /// Per hook, look at about this many of all deliveries; what is open, and what GitHub listed of one
+    /// event, is looked at in full.
     pub depth: usize,
 }
 
@@ -134,10 +135,18 @@ pub async fn list(
                 Some("waiting") => hook.policy.trust != Trust::Both,
                 Some(_) | None => false,
             };
+        // Listed deliveries have an index by event, receipts have none: it would cost every intake.
+        let unlisted_since = if query.event.is_some() && !open_only {
+            let behind = store.receipt_behind(&hook.name, query.depth).await?;
+            behind.filter(|at| query.since.is_none_or(|since| since < *at))
+        } else {
+            None
+        };
         let mut page = Query {
             hook: Some(hook.name.clone()),
             event: query.event.clone(),
             since: query.since,
+            unlisted_since,
             open_only,
             before: None,
             limit: BATCH,
@@ -147,7 +156,7 @@ pub async fn list(
             let batch = store.list(&page).await?;
             let Some(last) = batch.last() else { break };
             if looked >= query.depth && !open_only {
-                looked_back_to = looked_back_to.max(page.before.map(|(at, _)| at));
+                looked_back_to = looked_back_to.max(page.before.as_ref().map(|(at, _)| *at));
                 break;
             }
             looked += batch.len();
@@ -169,6 +178,10 @@ pub async fn list(
                 let state = states.get(open.delivery.guid.as_str()).copied();
                 (open.known_since(), DeliveryView::new(open, &verdict, state))
             }));
+        }
+        let went_beyond = page.before.is_some_and(|(at, _)| Some(at) < unlisted_since);
+        if wanted > 0 || went_beyond {
+            looked_back_to = looked_back_to.max(unlisted_since);
         }
     }
     found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.guid.cmp(&b.1.guid)));

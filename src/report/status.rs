@@ -212,8 +212,9 @@ async fn hook_status(
         name: hook.name.to_string(),
         trust: hook.policy.trust.as_str(),
         missing,
-        oldest_missing_seconds: oldest.map(|at| (now - at).num_seconds().max(0)),
-        last_complete_sweep_at: bench.memory.listing.complete_at,
+        oldest_missing_seconds: oldest
+            .map(|at| (now - bench.memory.clock_offset.to_ours(at)).num_seconds().max(0)),
+        last_complete_sweep_at: bench.memory.complete_at(),
         inbox: inbox(store, hook).await?,
     })
 }

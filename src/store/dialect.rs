@@ -28,6 +28,9 @@ pub(super) const POSTGRES_HAS_MIGRATIONS: &str = "SELECT CAST(COUNT(*) AS BIGINT
 pub(super) const SQLITE_SIZE: &str =
     "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()";
 
+/// SQLite: copies the write-ahead log into the main file and cuts it off.
+pub(super) const SQLITE_CHECKPOINT: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
+
 /// PostgreSQL: bytes of the whole database.
 pub(super) const POSTGRES_SIZE: &str = "SELECT pg_database_size(current_database())";
 

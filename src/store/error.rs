@@ -61,6 +61,18 @@ impl fmt::Display for ServerError {
 
 impl std::error::Error for ServerError {}
 
+impl StoreError {
+    /// Whether the disk has no room for what was to be written.
+    #[must_use]
+    pub fn is_disk_full(&self) -> bool {
+        let Self::Unavailable(source) = self else { return false };
+        source.downcast_ref::<ServerError>().is_some_and(|said| {
+            // SQLite's primary code, or PostgreSQL's SQLSTATE.
+            said.code == "53100" || said.code.parse::<u32>().is_ok_and(|code| code & 0xff == 13)
+        })
+    }
+}
+
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         if let sqlx::Error::Database(database) = &error {
@@ -108,4 +120,26 @@ fn postgres_passing(code: &str) -> bool {
 /// A value that cannot be what the program stored.
 pub(super) fn inconsistent(table: &'static str, message: impl fmt::Display) -> StoreError {
     StoreError::Inconsistent { table, message: message.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_from_other_trouble_of_either_database() {
+        let said = |code: &str| {
+            let message = "as the server puts it".to_owned();
+            StoreError::Unavailable(Box::new(ServerError { code: code.to_owned(), message }))
+        };
+        // SQLITE_FULL; PostgreSQL's disk_full.
+        assert!(said("13").is_disk_full() && said("53100").is_disk_full());
+        // SQLITE_BUSY, SQLITE_IOERR_WRITE; too_many_connections.
+        for other in ["5", "778", "53300"] {
+            assert!(!said(other).is_disk_full(), "{other}");
+        }
+        assert!(!StoreError::Unavailable("the store is closed".into()).is_disk_full());
+        // The receiver answers 503 to all of these.
+        assert!(sqlite_passing("13") && postgres_passing("53100"));
+    }
 }

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::domain::{
     boundary::{Gap, Listing},
+    clock_offset::ClockOffset,
     ids::{Guid, HookName},
     plan::{Down, Ramp},
 };
@@ -28,6 +29,7 @@ struct Row {
     ramp_next_probe_at: Option<DateTime<Utc>>,
     ramp_pause_us: Option<i64>,
     rules_fingerprint: Option<String>,
+    clock_offset_us: Option<i64>,
 }
 
 #[derive(sqlx::FromRow)]
@@ -43,13 +45,15 @@ const BEGIN_RECORDING: &str = "INSERT INTO hooks (name, recording_since, lease_t
 
 const HOOK: &str = "SELECT recording_since, adopted_at, head_at, rechecked_at, complete_at, \
      ramp_allowance, ramp_last_batch_at, ramp_down_since, ramp_next_probe_at, ramp_pause_us, \
-     rules_fingerprint FROM hooks WHERE name = $1";
+     rules_fingerprint, clock_offset_us FROM hooks WHERE name = $1";
 
 const GAPS: &str = "SELECT floor, ceiling, link FROM gaps WHERE hook = $1 ORDER BY nth";
 
 const SAVE_RAMP: &str = "UPDATE hooks SET ramp_saved_at = $2, ramp_allowance = $3, \
      ramp_last_batch_at = $4, ramp_down_since = $5, ramp_next_probe_at = $6, ramp_pause_us = $7 \
      WHERE name = $1";
+
+const SAVE_CLOCK_OFFSET: &str = "UPDATE hooks SET clock_offset_us = $2 WHERE name = $1";
 
 /// Every hook that has left a trace, also one without a row in `hooks`. The recursive part hops from
 /// name to name along the key, so it costs by the number of hooks and not of receipts.
@@ -99,6 +103,10 @@ impl Store {
                 complete_at: row.complete_at,
             },
             rules_fingerprint: row.rules_fingerprint,
+            clock_offset: row
+                .clock_offset_us
+                .map(|us| ClockOffset::new(TimeDelta::microseconds(us)))
+                .unwrap_or_default(),
         })
     }
 
@@ -115,6 +123,19 @@ impl Store {
                 .bind(down.map(|down| down.since))
                 .bind(down.map(|down| down.next_probe_at))
                 .bind(down.map(|down| down.pause.num_microseconds().unwrap_or(i64::MAX)))
+                .execute(&mut *tx)
+                .await?;
+        });
+        Ok(())
+    }
+
+    /// Stores what a sweep measured. Fenced by the lease.
+    pub async fn save_clock_offset(&self, lease: &Lease, offset: ClockOffset) -> Result<()> {
+        in_write!(self.backend(), |tx| {
+            fence!(tx, lease);
+            sqlx::query(SAVE_CLOCK_OFFSET)
+                .bind(lease.hook.as_str())
+                .bind(offset.get().num_microseconds().unwrap_or(i64::MAX))
                 .execute(&mut *tx)
                 .await?;
         });

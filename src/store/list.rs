@@ -38,6 +38,10 @@ const UNLISTED: &str = "SELECT guid, received_at FROM receipts \
      WHERE deliveries.hook = receipts.hook AND deliveries.guid = receipts.guid) \
      ORDER BY received_at DESC, guid LIMIT $4";
 
+/// Walks an index only, so it costs little beside looking at the receipts themselves.
+const NTH_NEWEST: &str = "SELECT received_at FROM receipts WHERE hook = $1 \
+     ORDER BY received_at DESC LIMIT 1 OFFSET $2";
+
 /// The last day of year 9999: no delivery is newer, and as text it still sorts.
 const FOREVER: TimeDelta = TimeDelta::days(2_932_896);
 
@@ -89,9 +93,28 @@ impl Store {
             // keeps the cost to what is shown.
             let full = keys.len() >= usize::try_from(query.limit).unwrap_or(usize::MAX);
             let oldest = keys.last().filter(|_| full).map_or(since, |(_, at)| *at);
+            let oldest = query.unlisted_since.map_or(oldest, |at| at.max(oldest));
             keys.extend(self.keys(UNLISTED, hook, oldest, query).await?);
         }
         Ok(keys)
+    }
+
+    /// When the receipt was taken in that has so many newer ones on its hook; `None`: there are not
+    /// that many. As a bound of [`Query::unlisted_since`] it keeps a search for a rare event from
+    /// reading every receipt.
+    pub async fn receipt_behind(
+        &self,
+        hook: &HookName,
+        newer: usize,
+    ) -> Result<Option<DateTime<Utc>>> {
+        let newer = i64::try_from(newer).unwrap_or(i64::MAX);
+        Ok(on!(self.backend(), |db| {
+            sqlx::query_scalar(NTH_NEWEST)
+                .bind(hook.as_str())
+                .bind(newer)
+                .fetch_optional(db)
+                .await?
+        }))
     }
 
     async fn keys(

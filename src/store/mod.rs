@@ -23,6 +23,7 @@ mod pack;
 mod prune;
 mod receipts;
 mod redeliveries;
+mod reserve;
 mod rows;
 mod sweeps;
 pub mod types;

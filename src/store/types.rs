@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 
 use crate::domain::{
     boundary::Listing,
+    clock_offset::ClockOffset,
     condition::{State, Subject},
     delivery::{Delivery, Means, Via},
     ids::{AttemptId, EventName, Guid, HookName},
@@ -75,19 +76,27 @@ pub struct StoredReceipt {
 /// What is remembered of a hook between sweeps.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HookMemory {
-    /// When the receiver began to record; `None`: never.
+    /// When the receiver began to record, by our clock; `None`: never.
     pub recording_since: Option<DateTime<Utc>>,
-    /// From when on deliveries are asked for; `None`: not adopted yet.
+    /// From when on, by GitHub's clock, deliveries are asked for; `None`: not adopted yet.
     pub adopted_at: Option<DateTime<Utc>>,
-    /// How far the list was read.
+    /// How far the list was read, by GitHub's clock.
     pub listing: Listing,
     /// How fast repair may go; `None`: never asked.
     pub ramp: Option<Ramp>,
     /// The rules that closed deliveries were judged by; `None`: never judged.
     pub rules_fingerprint: Option<String>,
+    /// As last measured.
+    pub clock_offset: ClockOffset,
 }
 
 impl HookMemory {
+    /// When the last pass that left nothing unread began, by our clock; the listing has it by
+    /// GitHub's. `None`: there was none yet.
+    pub fn complete_at(&self) -> Option<DateTime<Utc>> {
+        self.listing.complete_at.map(|at| self.clock_offset.to_ours(at))
+    }
+
     /// What judging needs of it.
     pub fn standing(&self) -> Standing {
         let down = self.ramp.as_ref().and_then(|ramp| ramp.down.as_ref());
@@ -96,6 +105,7 @@ impl HookMemory {
             adopted_at: self.adopted_at,
             endpoint: down
                 .map_or(Endpoint::Up, |down| Endpoint::Down { next_probe_at: down.next_probe_at }),
+            clock_offset: self.clock_offset,
         }
     }
 }
@@ -183,6 +193,8 @@ pub struct Query {
     pub event: Option<String>,
     /// Only first attempted (or received) at or after this.
     pub since: Option<DateTime<Utc>>,
+    /// Of those that GitHub has not listed, only received at or after this.
+    pub unlisted_since: Option<DateTime<Utc>>,
     /// Only deliveries not closed by a verdict.
     pub open_only: bool,
     /// Only what comes after this (known since, GUID) in the order of the answer. Hooks share

@@ -148,6 +148,7 @@ impl Pass<'_> {
             attempt,
             means: means(&open.delivery, &self.sweeper.settings.hook.policy),
             probe,
+            clock: self.clock,
             reason: why.as_str(),
             sweep: Some((self.id, &self.held.lease)),
         };

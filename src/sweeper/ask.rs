@@ -3,6 +3,7 @@
 use super::{Sweeper, calls::Answer, report::RequestReport};
 use crate::{
     domain::{
+        clock_offset::ClockOffset,
         delivery::{Delivery, Means, Outcome},
         ids::AttemptId,
     },
@@ -20,6 +21,7 @@ pub(super) struct Ask<'a> {
     pub(super) attempt: AttemptId,
     pub(super) means: Means,
     pub(super) probe: bool,
+    pub(super) clock: ClockOffset,
     /// The reason's word, for log and report.
     pub(super) reason: &'static str,
     /// The sweep that asks, with its fence; `None`: a person.
@@ -76,7 +78,8 @@ impl Sweeper {
     fn outcome(&self, ask: &Ask<'_>, error: &GitHubError) -> Outcome {
         let outcome = outcome(error);
         let fresh = ask.delivery.newest().is_some_and(|newest| {
-            self.clock.now() - newest.delivered_at < self.settings.hook.policy.confirm_within
+            self.clock.now() - ask.clock.to_ours(newest.delivered_at)
+                < self.settings.hook.policy.confirm_within
         });
         match (outcome, ask.means) {
             // A fresh id may be unknown to the detail call for some seconds (L23).

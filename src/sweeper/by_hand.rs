@@ -71,8 +71,10 @@ impl Sweeper {
         if let Some(until) = self.limited(self.clock.now()).await? {
             return Err(ByHandError::Limited(limit_message(until)));
         }
+        let clock = self.store.hook(hook).await?.clock_offset;
+        let delivery = &delivery;
         let ask =
-            Ask { delivery: &delivery, attempt, means, probe: false, reason: REASON, sweep: None };
+            Ask { delivery, attempt, means, probe: false, clock, reason: REASON, sweep: None };
         let asked = self.ask(&ask).await?;
         match asked.error {
             Some(error @ GitHubError::Unauthorized { .. }) => Err(ByHandError::Refused(error)),

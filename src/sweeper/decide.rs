@@ -71,7 +71,7 @@ impl Pass<'_> {
     async fn newest_arrival(&self, ramp: &Ramp) -> Result<Option<DateTime<Utc>>, StoreError> {
         let hook = &self.sweeper.settings.hook;
         match (hook.policy.trust, ramp.reference()) {
-            (Trust::Github, _) => Ok(self.tally.newest_success),
+            (Trust::Github, _) => Ok(self.tally.newest_success.map(|at| self.clock.to_ours(at))),
             (Trust::Receipt | Trust::Both, None) => Ok(None),
             (Trust::Receipt | Trust::Both, Some(since)) => {
                 self.sweeper.store.newest_arrival(&hook.name, since).await
@@ -133,7 +133,7 @@ impl Pass<'_> {
         let mut changed = Vec::new();
         for mut open in page {
             if self.request.dry_run {
-                pretend_asked(&mut open.delivery, self.request.since);
+                pretend_asked(&mut open.delivery, self.since());
             }
             let policy = &self.sweeper.settings.hook.policy;
             let verdict = judge(&open.delivery, policy, standing, self.now);

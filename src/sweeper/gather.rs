@@ -6,7 +6,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{Pass, Progress, Sweeper, Trigger, report::Ending};
 use crate::{
-    domain::boundary::{Below, Listing, Occasion, PageSeen, Rules, Step, Walk, refused, shares},
+    domain::{
+        boundary::{Below, Listing, Occasion, PageSeen, Rules, Step, Walk, refused, shares},
+        clock_offset::ClockOffset,
+    },
     github::{GitHubError, Listed, Meta, PAGE_ROWS, Page, PageRef},
     store::{
         StoreError,
@@ -49,7 +52,7 @@ enum LinkFault {
 /// What one pass over the list carries along.
 struct Reader {
     listing: Listing,
-    /// The start of this pass on GitHub's clock, where that is known to be behind ours.
+    /// The start of this pass by GitHub's clock, the one that rows carry.
     started_at: DateTime<Utc>,
     /// Links followed in this walk: one that comes back is a loop.
     followed: HashSet<String>,
@@ -64,7 +67,7 @@ impl Pass<'_> {
         let max_pages = self.sweeper.settings.sweep.max_pages;
         let mut reader = Reader {
             listing: memory.listing,
-            started_at: self.now,
+            started_at: self.githubs_now(),
             followed: HashSet::new(),
             left: max_pages,
         };
@@ -88,21 +91,28 @@ impl Pass<'_> {
         Ok(())
     }
 
+    /// Takes over what an answer tells of GitHub's clock, and stores it for everybody who judges.
+    async fn learn_offset(&mut self, meta: &Meta) -> Result<(), StoreError> {
+        let Some(measured) = meta.clock_offset.map(ClockOffset::measured) else { return Ok(()) };
+        if measured != self.clock {
+            self.sweeper.store.save_clock_offset(&self.held.lease, measured).await?;
+            self.clock = measured;
+        }
+        Ok(())
+    }
+
     /// The walk from the head, once its first page has told GitHub's time. Rows carry that, so a
     /// boundary by a clock of ours that is ahead would lie beyond rows not yet listed.
-    fn head(&self, reader: &mut Reader, meta: &Meta) -> Walk {
+    fn head(&self, reader: &mut Reader) -> Walk {
         let settings = &self.sweeper.settings;
-        let offset = meta.clock_offset.unwrap_or_default().min(TimeDelta::zero());
-        let horizon = self.now - settings.hook.policy.window;
-        let theirs = self.now.checked_add_signed(offset).unwrap_or(horizon);
-        reader.started_at = theirs.max(horizon);
+        reader.started_at = self.githubs_now();
         let rules = Rules {
             window: settings.hook.policy.window,
             overlap: settings.sweep.overlap,
             recheck_every: settings.sweep.recheck_every,
             recheck_back: settings.sweep.recheck_back,
         };
-        let occasion = match (self.request.trigger, self.request.since) {
+        let occasion = match (self.request.trigger, self.since()) {
             (Trigger::Startup | Trigger::Scheduled, None) => Occasion::Scheduled,
             (Trigger::Manual, None) => Occasion::Manual,
             (_, Some(since)) => Occasion::Since(since),
@@ -114,7 +124,7 @@ impl Pass<'_> {
     /// Holes that GitHub lists no more will never be read; that is said once, aloud.
     fn forget(&self, listing: &mut Listing) {
         let settings = &self.sweeper.settings;
-        for gap in listing.forget_unreachable(self.now - settings.hook.policy.window) {
+        for gap in listing.forget_unreachable(self.githubs_now() - settings.hook.policy.window) {
             tracing::error!(
                 hook = %settings.hook.name,
                 from = %gap.floor,
@@ -154,7 +164,13 @@ impl Pass<'_> {
                     reader.followed.insert(link);
                 }
             }
-            let walk = walk.get_or_insert_with(|| self.head(reader, &page.meta));
+            let walk = match &mut walk {
+                Some(walk) => walk,
+                none => {
+                    self.learn_offset(&page.meta).await?;
+                    none.insert(self.head(reader))
+                }
+            };
             match self.take(page, walk, reader).await? {
                 Step::End => return Ok(End::Fine),
                 Step::Lost => {
@@ -214,7 +230,7 @@ impl Pass<'_> {
             return Ok(Below::Nothing);
         };
         let Sweeper { store, settings, .. } = self.sweeper;
-        let listed = self.now - settings.hook.policy.window + WINDOW_EDGE;
+        let listed = self.githubs_now() - settings.hook.policy.window + WINDOW_EDGE;
         let lost = store.knows_between(&settings.hook.name, listed, oldest).await?;
         Ok(if lost { Below::Lost } else { Below::Nothing })
     }

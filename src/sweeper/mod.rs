@@ -38,6 +38,7 @@ use self::{
 use crate::{
     clock::SharedClock,
     domain::{
+        clock_offset::ClockOffset,
         delivery::Delivery,
         policy::{Endpoint, Standing},
     },
@@ -88,7 +89,7 @@ impl Trigger {
 pub struct Request {
     /// What starts it.
     pub trigger: Trigger,
-    /// Mark everything first attempted since then as asked for by hand.
+    /// Mark everything first attempted since then, by our clock, as asked for by hand.
     pub since: Option<DateTime<Utc>>,
     /// List, judge and plan, but change nothing at GitHub and store only the listing.
     pub dry_run: bool,
@@ -162,10 +163,12 @@ struct Pass<'a> {
     id: i64,
     /// The one time that everything in this sweep is judged by.
     now: DateTime<Utc>,
+    /// As far as it is known by now.
+    clock: ClockOffset,
     tally: Tally,
 }
 
-/// What is closed and has to be judged again all the same.
+/// What is closed and has to be judged again all the same; times by GitHub's clock.
 struct Marks {
     /// The rules are new: everything whose newest attempt is not before this.
     reopen: Option<DateTime<Utc>>,
@@ -238,7 +241,8 @@ impl Sweeper {
         let now = self.clock.now();
         let trigger = request.trigger.as_str();
         let id = self.store.begin_sweep(&held.lease, trigger, request.dry_run, now).await?;
-        let mut pass = Pass { sweeper: self, request, held, id, now, tally: Tally::default() };
+        let (clock, tally) = (ClockOffset::default(), Tally::default());
+        let mut pass = Pass { sweeper: self, request, held, id, now, clock, tally };
         let result = pass.run().await;
         if let Err(error) = &result {
             pass.tally.stop(Ending::Failed, error.to_string());
@@ -254,8 +258,9 @@ impl Pass<'_> {
     async fn run(&mut self) -> Result<(), StoreError> {
         let Sweeper { store, settings, .. } = self.sweeper;
         let hook = &settings.hook.name;
+        let memory = store.hook(hook).await?;
+        self.clock = memory.clock_offset;
         if self.may_call().await? {
-            let memory = store.hook(hook).await?;
             self.gather(memory).await?;
         }
         let memory = store.hook(hook).await?;
@@ -263,11 +268,7 @@ impl Pass<'_> {
         if !self.request.dry_run {
             self.mark(&marks).await?;
         }
-        let standing = Standing {
-            recording_since: memory.recording_since,
-            adopted_at: memory.adopted_at,
-            endpoint: Endpoint::Up,
-        };
+        let standing = Standing { endpoint: Endpoint::Up, ..memory.standing() };
         let ramp = self.observe(memory.ramp.clone(), &standing).await?;
         let found = self.judge_open(&standing, &marks).await?;
         let ramp = if found.is_empty() { ramp.rest(&settings.hook.policy) } else { ramp };
@@ -285,7 +286,18 @@ impl Pass<'_> {
     fn marks(&self, memory: &HookMemory) -> Marks {
         let Settings { hook, fingerprint, .. } = &self.sweeper.settings;
         let changed = memory.rules_fingerprint.as_deref() != Some(fingerprint.as_str());
-        Marks { reopen: changed.then(|| self.now - hook.policy.window), ask: self.request.since }
+        let reopen = changed.then(|| self.githubs_now() - hook.policy.window);
+        Marks { reopen, ask: self.since() }
+    }
+
+    /// The time of this sweep by GitHub's clock, which is that of every listed attempt.
+    fn githubs_now(&self) -> DateTime<Utc> {
+        self.clock.to_githubs(self.now)
+    }
+
+    /// `--since`, by GitHub's clock.
+    fn since(&self) -> Option<DateTime<Utc>> {
+        self.request.since.map(|at| self.clock.to_githubs(at))
     }
 
     /// Writes down, before judging, what is to be judged again.

@@ -12,6 +12,7 @@ use crate::{
     config,
     domain::{
         attempt::Attempt,
+        clock_offset::ClockOffset,
         delivery::{Delivery, Via},
         verdict::{Excuse, Loss, Verdict},
     },
@@ -107,15 +108,15 @@ pub(super) fn turn(open: &OpenDelivery, verdict: &Verdict) -> Turn {
     }
 }
 
-/// How and when a settled delivery came: by our receipt, else by GitHub's word.
-fn arrival(delivery: &Delivery) -> Option<(Via, DateTime<Utc>)> {
+/// How and when, by our clock, a settled delivery came: by our receipt, else by GitHub's word.
+fn arrival(delivery: &Delivery, clock: ClockOffset) -> Option<(Via, DateTime<Utc>)> {
     if let Some(receipt) = &delivery.receipt {
         return Some((receipt.via, receipt.received_at));
     }
     let first =
         delivery.attempts.iter().filter(|a| a.succeeded()).min_by_key(|a| a.delivered_at)?;
     let via = if first.redelivery { Via::Redelivery } else { Via::Delivery };
-    Some((via, first.delivered_at))
+    Some((via, clock.to_ours(first.delivered_at)))
 }
 
 impl Pass<'_> {
@@ -133,11 +134,11 @@ impl Pass<'_> {
                 }
             }
             Turn::Repaired => {
-                let (Some(metrics), Some((via, at))) = (metrics, arrival(&open.delivery)) else {
-                    return;
-                };
+                let arrival = arrival(&open.delivery, self.clock);
+                let (Some(metrics), Some((via, at))) = (metrics, arrival) else { return };
                 if let Some(first) = open.delivery.first_attempt_at() {
-                    let took = (at - first).to_std().unwrap_or_default().as_secs_f64();
+                    let took =
+                        (at - self.clock.to_ours(first)).to_std().unwrap_or_default().as_secs_f64();
                     let label = HookLabel { hook: hook.clone() };
                     metrics.repair_seconds.get_or_create(&label).observe(took);
                 }

@@ -85,7 +85,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("tokio_cron_scheduler", &["schedule.rs"]),
     ("clap", &["cli/"]),
     ("lettre", &["notify/email.rs"]),
-    ("rustix", &["notify/space.rs"]),
+    ("rustix", &["notify/space.rs", "store/reserve.rs"]),
     ("prometheus_client", &["telemetry/", "receiver/hook.rs"]),
     ("reqwest", &["github/transport.rs", "sandbox/github/", "forward/", "notify/"]),
 ];

@@ -8,6 +8,7 @@ use std::{
 
 use redeliverd::sandbox::github::Sending;
 use serde_json::Value;
+use sqlx::{Connection, Executor, SqliteConnection};
 
 use crate::support::daemon::{Rig, Run, command};
 
@@ -127,6 +128,23 @@ async fn a_base_url_with_a_typo_is_one_clear_line() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_error_of_the_database_names_its_cause_once() {
+    let rig = Rig::new("").await;
+    let file = rig.dir.path().join("redeliverd.db");
+    assert_eq!(rig.run(&["migrate"]).await.code, 0);
+    let mut database = SqliteConnection::connect(&file.display().to_string()).await.unwrap();
+    database.execute("DROP TABLE inbox").await.unwrap();
+    let run = rig.run(&["status"]).await;
+    assert_eq!(run.code, 1, "{run:?}");
+    let last = run.stderr.lines().last();
+    assert_eq!(last, Some("error: database error: no such table: inbox (code 1)"));
+    database.execute("DROP TABLE deliveries; DROP TABLE receipts").await.unwrap();
+    let run = rig.run(&["dismiss", "g1"]).await;
+    assert_eq!(run.stderr.matches("no such table").count(), 1, "{run:?}");
+    assert_eq!(run.stderr.matches("cannot look up the GUID").count(), 1, "{run:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn packagers_get_completions_a_man_page_and_a_schema() {
     let rig = Rig::new("").await;
     assert!(rig.run(&["completions", "bash"]).await.stdout.contains("redeliverd"));
@@ -162,4 +180,10 @@ async fn the_sandbox_ends_with_nothing_missing() {
     let swallowed: &Value = &outcome["fates"]["swallowed"];
     assert_eq!(swallowed["events"], 3);
     assert_eq!(swallowed["received"], 3);
+    assert_eq!(swallowed["handed_over"], 3);
+    // The application refuses every tenth new event once, and gets it again.
+    let application = &outcome["application"];
+    assert_eq!((&application["events"], &application["refused"]), (&30.into(), &3.into()));
+    let repeated = application["repeated"].as_u64().unwrap();
+    assert_eq!(application["requests"], 33 + repeated, "{application}");
 }

@@ -7,6 +7,8 @@ mod alerts;
 mod architecture;
 mod cli;
 mod daemon;
+mod dead;
+mod disk;
 mod drill;
 mod examples;
 mod forward;

@@ -133,7 +133,14 @@ const CASES: &[(&str, &str, &str)] = &[
     (
         "",
         "[receiver]\nmax_body = \"1GiB\"",
-        "error: receiver.max_bodies_in_flight: must not be less than receiver.max_body",
+        "error: receiver.max_bodies_in_flight: must not be less than receiver.max_body, or no large \
+         body ever fits",
+    ),
+    (
+        "",
+        "[receiver]\nmax_bodies_in_flight = \"24MiB\"",
+        "error: receiver.max_bodies_in_flight: must not be less than receiver.max_body, or no large \
+         body ever fits (raise it to several times receiver.max_body, or lower that)",
     ),
     (
         "",

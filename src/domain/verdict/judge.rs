@@ -29,6 +29,9 @@ use crate::domain::{
 /// | 12 | a 2xx attempt but no receipt? | due `unseen` |
 /// | 13 | otherwise | due `failed` |
 ///
+/// Attempts carry GitHub's time and the rest ours: rows 4, 6 and 8 first bring the former to our clock,
+/// row 5 compares two times of GitHub's, rows 7 and 10 two of ours. So `until` is by our clock.
+///
 /// Row 11: a sweep judges its probes with [`Endpoint::Up`], so that they come out due.
 #[must_use]
 pub fn judge(
@@ -58,7 +61,10 @@ pub fn judge(
     }
     // 4
     let first = delivery.first_attempt_at();
-    let before_recording = standing.recording_since.is_none_or(|since| first < Some(since));
+    let clock = standing.clock_offset;
+    let before_recording = standing
+        .recording_since
+        .is_none_or(|since| first.map(|at| clock.to_ours(at)) < Some(since));
     if succeeded && (policy.trust == Trust::Github || before_recording) {
         return Verdict::Settled(Proof::GithubOk);
     }
@@ -87,7 +93,8 @@ fn judge_open(
         Some(_) => policy.settle,
         None => policy.settle.max(policy.confirm_within),
     };
-    let until = later(newest.delivered_at, patience);
+    let attempted_at = standing.clock_offset.to_ours(newest.delivered_at);
+    let until = later(attempted_at, patience);
     if now < until {
         return Verdict::Waiting { why: Wait::Grace, until };
     }
@@ -100,7 +107,7 @@ fn judge_open(
         }
     }
     // 8: the word "gone" holds for the attempt that was asked for, until another one is listed.
-    let expires_at = later(newest.delivered_at, policy.window);
+    let expires_at = later(attempted_at, policy.window);
     let gone = delivery.requests().any(|r| r.outcome == Outcome::Gone && r.attempt == newest.id);
     if expires_at <= now || gone {
         return Verdict::Abandoned(Loss::Expired);

@@ -1,8 +1,10 @@
 //! The demonstration: events, failures, a lying proxy, an outage; and how each is found and repaired.
 //!
-//! Everything but GitHub is real: the receiver, the store, the sweeper and the configuration are
-//! those of `serve`, only with shorter times, so that the story fits into half a minute.
+//! Everything but GitHub and the application is real: the receiver, the store, the sweeper, the hand-over
+//! and the configuration are those of `serve`, only with shorter times, so that the story fits into
+//! half a minute.
 
+mod application;
 mod daemon;
 mod setup;
 mod tally;
@@ -15,11 +17,12 @@ use std::{
 use anyhow::bail;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
-use self::{daemon::Daemon, setup::Scene, tally::Emitted};
 pub use self::{
+    application::HandedOver,
     setup::{App, HOOK, write_app},
     tally::{Fate, FateSummary, Outcome, PhaseReport},
 };
+use self::{daemon::Daemon, setup::Scene, tally::Emitted};
 use super::github::{Sending, events::Generator};
 use crate::report::{self, Missing};
 
@@ -58,6 +61,7 @@ impl Told {
             ("simulated GitHub", self.scene.github.origin.clone()),
             ("receiver", format!("http://{}{}", self.daemon.receiver, "/webhook")),
             ("admin listener", format!("http://{}", self.daemon.admin)),
+            ("application", format!("http://{}", self.scene.application.address)),
             ("configuration", self.configuration().display().to_string()),
         ]
     }
@@ -187,8 +191,8 @@ impl Cast {
     }
 }
 
-/// Follows one act, by the daemon's own word, until every event has a receipt and nothing is
-/// missing, or nobody has the patience.
+/// Follows one act until every event has a receipt, by the daemon's own word nothing is missing, and
+/// the application has everything, or nobody has the patience.
 async fn watch(
     name: &'static str,
     scene: &Scene,
@@ -206,8 +210,9 @@ async fn watch(
             report.at_worst = missing.clone();
         }
         report.at_the_end = missing.total;
-        let repaired =
-            missing.total == 0 && tally::all_received(scene, &daemon.store, emitted).await?;
+        let repaired = missing.total == 0
+            && tally::all_received(scene, &daemon.store, emitted).await?
+            && emitted.iter().all(|event| tally::handed_over(scene, event));
         if daemon.died() {
             bail!("the daemon ended during the story");
         }

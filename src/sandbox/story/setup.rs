@@ -1,4 +1,4 @@
-//! The scene: a simulated GitHub, one App with a key, and a configuration in a temporary directory.
+//! The scene: a simulated GitHub, one App with a key, an application, and a configuration in a temporary directory.
 
 use std::{
     fs, io,
@@ -12,8 +12,11 @@ use secrecy::{ExposeSecret, SecretString};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
-use super::super::github::{
-    AppKey, ContentType, HookConfig, HookRef, HookSetup, Settings, SimulatedGithub, World,
+use super::{
+    super::github::{
+        AppKey, ContentType, HookConfig, HookRef, HookSetup, Settings, SimulatedGithub, World,
+    },
+    application::Application,
 };
 use crate::{
     clock::{SharedClock, SystemClock},
@@ -39,6 +42,7 @@ pub struct App {
 pub(super) struct Scene {
     pub(super) github: SimulatedGithub,
     pub(super) hook: HookRef,
+    pub(super) application: Application,
     pub(super) config: Config,
     pub(super) clock: SharedClock,
     dir: TempDir,
@@ -89,10 +93,11 @@ impl Scene {
         let hook = world.add_hook(app.setup);
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let github = SimulatedGithub::start(world, listener)?;
-        let text = configuration(&app.entry, &github.base_url);
+        let application = Application::start().await?;
+        let text = configuration(&app.entry, &github.base_url, application.address);
         fs::write(dir.path().join("redeliverd.toml"), &text)?;
         let config = config::from_str(&text, dir.path(), &Env::default())?.config;
-        Ok(Self { github, hook, config, clock, dir })
+        Ok(Self { github, hook, application, config, clock, dir })
     }
 
     pub(super) fn configuration(&self) -> PathBuf {
@@ -107,11 +112,12 @@ impl Scene {
 }
 
 /// The real defaults, with times short enough to watch.
-fn configuration(entry: &str, base_url: &str) -> String {
+fn configuration(entry: &str, base_url: &str, application: SocketAddr) -> String {
     format!(
         "[receiver]\nlisten = \"127.0.0.1:0\"\n[admin]\nlisten = \"127.0.0.1:0\"\n\
          [database]\nurl = \"sqlite:redeliverd.db\"\n\
          {entry}api_url = \"{base_url}\"\n\
+         [hooks.forward]\nurl = \"http://{application}/webhook\"\nbackoff = [\"50ms\"]\n\
          [sweep]\nschedule = \"* * * * * *\"\nsettle = \"1s\"\nconfirm_within = \"10s\"\n\
          backoff = [\"1s\", \"2s\", \"5s\"]\nmin_interval = \"10ms\"\n"
     )

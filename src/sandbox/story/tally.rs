@@ -8,7 +8,11 @@ use std::{
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::{Options, setup::Scene};
+use super::{
+    Options,
+    application::HandedOver,
+    setup::{HOOK, Scene},
+};
 use crate::{
     domain::{delivery::Outcome as Asked, ids::Guid},
     report::{self, Missing, Shown},
@@ -64,6 +68,8 @@ pub struct FateSummary {
     pub events: u32,
     /// How many have a receipt with exactly the bytes that GitHub sent.
     pub received: u32,
+    /// How many the application took, with exactly those bytes.
+    pub handed_over: u32,
     /// Requests of ours for them.
     pub requests: u32,
     /// The longest time from first attempt to receipt.
@@ -91,8 +97,23 @@ pub struct Outcome {
     pub examples: BTreeMap<Fate, Shown>,
     /// Events without a receipt, or with other bytes, at the end.
     pub missing: u32,
+    /// What reached the application.
+    pub application: HandedOver,
     /// How long the story took.
     pub duration_ms: u64,
+}
+
+impl Outcome {
+    /// Whether nothing is missing, every event reached the application under its one key and nothing
+    /// else did, and nothing was sent to GitHub unrecorded.
+    #[must_use]
+    pub fn is_fine(&self) -> bool {
+        let handed_over = self.fates.values().map(|fate| fate.handed_over).sum::<u32>();
+        self.missing == 0
+            && handed_over == self.events
+            && self.application.events == self.events
+            && self.requests_counted_by_github == u64::from(self.requests)
+    }
 }
 
 impl PhaseReport {
@@ -119,6 +140,11 @@ pub(super) async fn all_received(
         }
     }
     Ok(true)
+}
+
+/// Whether the application took the event, with the bytes that GitHub sent.
+pub(super) fn handed_over(scene: &Scene, event: &Emitted) -> bool {
+    scene.application.took(&format!("{HOOK}/{}", event.guid), &event.payload)
 }
 
 async fn story(scene: &Scene, store: &Store, event: &Emitted) -> anyhow::Result<Option<Story>> {
@@ -160,6 +186,7 @@ pub(super) async fn draw_up(
             continue;
         }
         summary.received += 1;
+        summary.handed_over += u32::from(handed_over(scene, event));
         if let (Some(first), Some(receipt)) = (delivery.first_attempt_at(), &delivery.receipt) {
             let took = (receipt.received_at - first).num_milliseconds();
             summary.slowest_repair_ms = summary.slowest_repair_ms.max(took);
@@ -178,6 +205,7 @@ pub(super) async fn draw_up(
         requests_counted_by_github: scene.github.world.counters().redelivery_posts,
         examples,
         missing,
+        application: scene.application.handed_over(),
         duration_ms: u64::try_from(took.as_millis())?,
     })
 }

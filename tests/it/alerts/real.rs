@@ -11,7 +11,7 @@ use std::{
 use redeliverd::sandbox::github::{Redelivering, Sending};
 use serde_json::Value;
 
-use crate::support::daemon::{Rig, free_address};
+use crate::support::{address::free_address, daemon::Rig};
 
 /// A program that ends with the test.
 struct Running(Child);

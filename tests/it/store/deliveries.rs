@@ -17,6 +17,7 @@ on_both! {
     the_list_obeys_its_filters,
     the_limit_cuts_listed_and_received_together,
     the_list_goes_on_where_it_was_cut,
+    receipts_that_are_not_listed_are_looked_for_as_far_back_as_wanted,
     an_arrival_that_is_not_listed_yet_is_shown_but_not_judged,
     a_receipt_joins_its_delivery,
     via_tells_what_was_asked_for,
@@ -115,6 +116,23 @@ async fn the_list_goes_on_where_it_was_cut(backend: Backend) {
             }
             assert_eq!(seen, expected, "limit {limit}");
         }
+    }
+}
+
+async fn receipts_that_are_not_listed_are_looked_for_as_far_back_as_wanted(backend: Backend) {
+    let store = backend.open().await;
+    let lease = lease(&store, &ci()).await;
+    page(&store, &lease, &[listed("a", 1, 1, None), listed("b", 2, 5, None)]).await;
+    for (name, minute) in [("r2", 2), ("r4", 4), ("r6", 6)] {
+        store.record(arrival(name, minute, b"")).await.unwrap();
+    }
+    assert_eq!(store.receipt_behind(&ci(), 0).await.unwrap(), Some(at(6)));
+    assert_eq!(store.receipt_behind(&ci(), 2).await.unwrap(), Some(at(2)));
+    assert_eq!(store.receipt_behind(&ci(), 3).await.unwrap(), None);
+    assert_eq!(store.receipt_behind(&hook("mirror"), 0).await.unwrap(), None);
+    for event in [None, Some("push".to_owned())] {
+        let query = Query { event, unlisted_since: Some(at(4)), ..all() };
+        assert_eq!(names(&store, &query).await, ["ci/r6", "ci/b", "ci/r4", "ci/a"]);
     }
 }
 

@@ -4,6 +4,7 @@ use chrono::TimeDelta;
 use redeliverd::{
     domain::{
         boundary::{Gap, Listing},
+        clock_offset::ClockOffset,
         plan::{Down, Ramp},
     },
     store::types::HookMemory,
@@ -17,6 +18,7 @@ on_both! {
     recording_keeps_its_first_moment,
     the_listing_comes_back_and_adoption_happens_once,
     the_ramp_comes_back,
+    the_clock_offset_comes_back_and_says_when_a_pass_was_complete_by_our_clock,
     a_limit_is_never_shortened,
     a_limit_more_than_a_day_ahead_is_none,
 }
@@ -82,6 +84,23 @@ async fn the_ramp_comes_back(backend: Backend) {
     };
     store.save_ramp(&lease, &down, at(2)).await.unwrap();
     assert_eq!(store.hook(&ci()).await.unwrap().ramp, Some(down));
+}
+
+async fn the_clock_offset_comes_back_and_says_when_a_pass_was_complete_by_our_clock(
+    backend: Backend,
+) {
+    let store = backend.open().await;
+    let lease = lease(&store, &ci()).await;
+    let listing = Listing { head: Some(at(9)), complete_at: Some(at(9)), ..Listing::default() };
+    store.save_page(&lease, &[], &listing, at(4), at(9)).await.unwrap();
+    assert_eq!(store.hook(&ci()).await.unwrap().complete_at(), Some(at(9)));
+    for seconds in [4, -4] {
+        let offset = ClockOffset::new(TimeDelta::seconds(seconds));
+        store.save_clock_offset(&lease, offset).await.unwrap();
+        let memory = store.hook(&ci()).await.unwrap();
+        assert_eq!(memory.clock_offset, offset);
+        assert_eq!(memory.complete_at(), Some(at(9) - TimeDelta::seconds(seconds)));
+    }
 }
 
 async fn a_limit_is_never_shortened(backend: Backend) {

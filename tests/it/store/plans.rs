@@ -23,6 +23,7 @@ const QUESTIONS: &[(&str, &str, &str)] = &[
         "USING COVERING INDEX deliveries_event (hook=? AND event=? AND ",
     ),
     ("list.rs", "const UNLISTED", "USING INDEX receipts_received (hook=? AND received_at>?"),
+    ("list.rs", "const NTH_NEWEST", "USING COVERING INDEX receipts_received (hook=?)"),
     ("receipts.rs", "const NEWEST", "USING INDEX receipts_received (hook=? AND received_at>?)"),
     ("redeliveries.rs", "const ASKED", "USING INDEX redeliveries_asked (hook=? AND asked_at>?)"),
     ("prune.rs", "const PAYLOADS", "USING INDEX receipts_payloads (hook=? AND received_at>?"),

@@ -20,6 +20,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
+use super::address::free_address;
+
 /// The longest that anything here is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -33,11 +35,6 @@ pub struct Rig {
     pub dir: TempDir,
     events: Generator,
     child: Option<Child>,
-}
-
-/// A loopback address that nothing uses; the daemon binds it a moment later.
-pub fn free_address() -> SocketAddr {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
 impl Rig {

@@ -1,5 +1,6 @@
 //! What the tests share: databases, a bench with a simulated GitHub, and the shipped program.
 
+pub mod address;
 pub mod application;
 pub mod backends;
 mod bench;

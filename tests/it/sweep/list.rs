@@ -2,10 +2,16 @@
 
 use std::slice;
 
+use bytes::Bytes;
 use redeliverd::{
     clock::Clock,
     config::{self, Config, Env},
+    domain::{
+        delivery::Via,
+        ids::{EventName, Guid},
+    },
     report::{self, DEPTH, ListQuery},
+    store::types::Arrival,
 };
 
 use crate::support::{Bench, minutes};
@@ -38,4 +44,51 @@ async fn a_search_that_finds_little_ends_and_says_where() {
     let full = list("excused", 1).await;
     assert_eq!((full.deliveries.len(), full.looked_back_to), (9, None));
     assert_eq!(list("waiting", 1).await.looked_back_to, None, "only what is open is looked at");
+}
+
+/// Listed deliveries are found by their event; receipts that GitHub has not listed have to be looked
+/// through, so only the newest are, and the answer says how far.
+#[tokio::test]
+async fn a_rare_event_is_found_without_reading_every_receipt() {
+    let mut bench = Bench::unadopted(|_, _| {}).await;
+    bench.history(1, 502, bench.clock.now() - minutes(60));
+    bench.sweep().await;
+    let now = bench.clock.now();
+    for n in 0..30 {
+        let rare = matches!(n, 3 | 25);
+        let event = EventName::new(if rare { "fork" } else { "star" }).unwrap();
+        let arrival = Arrival {
+            hook: bench.name.clone(),
+            guid: Guid::new(&format!("r{n}")).unwrap(),
+            event,
+            action: None,
+            installation_id: None,
+            repository_id: None,
+            via: Via::Delivery,
+            received_at: now - minutes(30 - n),
+            wanted: true,
+            forward: false,
+            headers: Vec::new(),
+            body: Bytes::new(),
+        };
+        bench.store.record(arrival).await.unwrap();
+    }
+    let config = config(&bench);
+    let list = async |event: &str, since, limit, depth| {
+        let event = Some(event.to_owned());
+        let query = ListQuery { event, since, limit, depth, ..ListQuery::default() };
+        let list = report::list(&bench.store, &config, &query, now).await.unwrap();
+        let guids: Vec<_> = list.deliveries.into_iter().map(|one| one.guid).collect();
+        (guids, list.looked_back_to)
+    };
+    let pair = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(list("fork", None, 9, DEPTH).await, (pair(&["r25", "r3"]), None));
+    // Ten newer ones: the eleventh newest came eleven minutes ago.
+    let end = Some(now - minutes(11));
+    assert_eq!(list("fork", None, 9, 10).await, (pair(&["r25"]), end));
+    assert_eq!(list("fork", None, 1, 10).await, (pair(&["r25"]), None));
+    assert_eq!(list("fork", Some(now - minutes(9)), 9, 10).await, (pair(&["r25"]), None));
+    // What GitHub listed of it is found however old it is.
+    let (listed, looked_back_to) = list("push", None, 9, 10).await;
+    assert_eq!((listed.len(), looked_back_to), (1, end));
 }

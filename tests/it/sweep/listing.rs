@@ -314,8 +314,8 @@ async fn a_clock_ahead_of_githubs_skips_no_row() {
     bench.world.faults(|faults| faults.clock_skew = -minutes(10));
     bench.emit(1, redeliverd::sandbox::github::Sending::Deliver).await;
     bench.sweep().await;
-    bench.advance(minutes(5));
-    let newest = bench.world.now();
+    bench.advance(minutes(6));
+    let newest = bench.world.now() - minutes(1);
     bench.history(250, 502, newest);
     let report = bench.sweep().await;
     assert_eq!((report.new_attempts, report.complete), (250, true));

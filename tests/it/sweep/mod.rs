@@ -1,6 +1,7 @@
 //! The sweep against the simulated GitHub: one story per verdict and per fault.
 
 mod asking;
+mod clocks;
 mod judging;
 mod leases;
 mod list;

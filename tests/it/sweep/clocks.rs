@@ -1,0 +1,86 @@
+//! GitHub's clock and ours are twenty minutes apart: what is concluded is right all the same.
+
+use chrono::TimeDelta;
+use redeliverd::{clock::Clock, domain::policy::Trust, sandbox::github::Sending};
+
+use crate::support::{Bench, PERIOD, minutes};
+
+const OFF: TimeDelta = TimeDelta::minutes(20);
+
+/// A hook that was adopted while GitHub's clock stood so far from ours.
+async fn bench(githubs_minus_ours: TimeDelta) -> Bench {
+    let bench = Bench::unadopted(|_, _| {}).await;
+    bench.world.faults(|faults| faults.clock_skew = githubs_minus_ours);
+    bench.sweep().await;
+    bench.advance(PERIOD);
+    bench
+}
+
+#[tokio::test]
+async fn with_our_clock_behind_a_failure_is_asked_for_after_settle_and_not_twenty_minutes_later() {
+    let mut bench = bench(OFF).await;
+    let failed = bench.fail(1).await;
+    bench.advance(TimeDelta::seconds(20));
+    assert_eq!(bench.sweep().await.due, 0);
+    assert_eq!(bench.verdict(&failed[0]).await, "waiting/grace");
+    bench.advance(TimeDelta::seconds(20));
+    assert_eq!(bench.sweep().await.requested, 1);
+    bench.sweeps(1).await;
+    assert_eq!(bench.verdict(&failed[0]).await, "settled/received");
+}
+
+#[tokio::test]
+async fn with_our_clock_ahead_a_fresh_failure_has_its_whole_grace() {
+    let mut bench = bench(-OFF).await;
+    let failed = bench.fail(1).await;
+    bench.advance(TimeDelta::seconds(20));
+    assert_eq!(bench.sweep().await.due, 0);
+    assert_eq!(bench.verdict(&failed[0]).await, "waiting/grace");
+    bench.advance(TimeDelta::seconds(20));
+    assert_eq!(bench.sweep().await.requested, 1);
+}
+
+// Recording began by our clock, attempts are made by GitHub's.
+#[tokio::test]
+async fn what_was_swallowed_after_recording_began_is_unseen_whichever_clock_is_ahead() {
+    for skew in [OFF, -OFF] {
+        let mut bench = bench(skew).await;
+        let swallowed = bench.emit(1, Sending::Swallow).await;
+        bench.advance(minutes(1));
+        let report = bench.sweep().await;
+        assert_eq!(report.requested, 1, "{skew}");
+        assert_eq!(report.requests[0].reason, "unseen");
+        assert!(bench.world.received_ok(&swallowed[0]));
+    }
+}
+
+#[tokio::test]
+async fn the_boundary_is_a_time_of_githubs_and_the_last_complete_pass_one_of_ours() {
+    for skew in [OFF, -OFF] {
+        let bench = bench(skew).await;
+        let began = Clock::now(&*bench.clock);
+        bench.sweep().await;
+        let memory = bench.memory().await;
+        let head = memory.listing.complete_at.unwrap();
+        assert!((head - (began + skew)).abs() <= TimeDelta::seconds(1), "{skew}: {head}");
+        assert!((memory.complete_at().unwrap() - began).abs() <= TimeDelta::seconds(1), "{skew}");
+        let adopted = memory.adopted_at.unwrap();
+        let first_pass = began - PERIOD + skew;
+        assert!((adopted - first_pass).abs() <= TimeDelta::seconds(1), "{skew}: {adopted}");
+    }
+}
+
+// The clock is set right between two sweeps.
+#[tokio::test]
+async fn a_clock_that_is_set_right_is_noticed_by_the_next_sweep() {
+    let mut bench = Bench::unadopted(|hook, _| hook.policy.trust = Trust::Github).await;
+    bench.world.faults(|faults| faults.clock_skew = OFF);
+    bench.sweep().await;
+    bench.world.faults(|faults| faults.clock_skew = TimeDelta::zero());
+    bench.advance(OFF + PERIOD);
+    let failed = bench.fail(1).await;
+    bench.advance(TimeDelta::seconds(31));
+    assert_eq!(bench.sweep().await.requested, 1);
+    assert!(bench.world.received_ok(&failed[0]));
+    assert_eq!(bench.memory().await.clock_offset.get(), TimeDelta::zero());
+}
