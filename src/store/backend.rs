@@ -170,6 +170,8 @@ async fn connect_sqlite(url: &str, create: bool) -> Result<Backend> {
         .page_size(PAGE_BYTES)
         .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
         .pragma("journal_size_limit", WAL_BYTES)
+        // A statement of many rows keeps the pages it changed until it is done, in a file by default.
+        .pragma("temp_store", "MEMORY")
         .pragma("cache_size", WRITER_CACHE_KIB);
     let write = connect_writer(&writer).await.map_err(|e| open(reason(&e)))?;
     let file =
