@@ -16,6 +16,7 @@ mod read;
 mod secret;
 mod span;
 mod suggest;
+mod sweep;
 mod tree;
 mod web;
 

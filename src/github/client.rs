@@ -10,7 +10,7 @@ use super::{
     Detail, Meta, PAGE_ROWS, Page, PageRef,
     auth::{self, Signer},
     error::{Failure, GitHubError, SetupError},
-    limits, pages,
+    headers, pages,
     pages::Scope,
     refusal::{Call, Parties},
     transport::{Answer, Cut, SendFault, Timing, Transport},
@@ -211,7 +211,7 @@ impl Inner {
         if answer.status != StatusCode::UNAUTHORIZED || !auth::is_about_time(&answer.message()) {
             return Ok(answer);
         }
-        let Some(github_now) = limits::date(&answer.headers) else { return Ok(answer) };
+        let Some(github_now) = headers::date(&answer.headers) else { return Ok(answer) };
         let offset = self.signer.follow_clock(github_now);
         tracing::warn!(
             github.clock_offset_seconds = offset.num_seconds(),
@@ -235,7 +235,7 @@ impl Inner {
 }
 
 fn meta(answer: &Answer, calls: u32) -> Meta {
-    let remaining = limits::number(&answer.headers, "x-ratelimit-remaining");
+    let remaining = headers::number(&answer.headers, "x-ratelimit-remaining");
     let clock_offset: Option<TimeDelta> = answer.clock_offset();
     Meta { calls, remaining, clock_offset }
 }

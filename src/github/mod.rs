@@ -3,6 +3,7 @@
 mod auth;
 mod client;
 mod error;
+mod headers;
 mod limits;
 mod pages;
 mod refusal;
