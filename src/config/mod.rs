@@ -35,6 +35,7 @@ pub use self::{
     problem::{Problem, Problems, Severity},
     secret::SecretNote,
     span::span,
+    web::host_window,
 };
 use crate::domain::{delivery::words, ids::HookName, policy::Policy};
 
