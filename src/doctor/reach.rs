@@ -207,7 +207,7 @@ pub async fn healthy(address: SocketAddr) -> Result<(), String> {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
         IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
-        ip => ip,
+        ip @ (IpAddr::V4(_) | IpAddr::V6(_)) => ip,
     };
     let url = format!("http://{}/healthz", SocketAddr::new(ip, address.port()));
     let url = Url::parse(&url).map_err(|error| error.to_string())?;

@@ -26,13 +26,11 @@ pub(super) async fn checks(config: &Config, now: DateTime<Utc>) -> Vec<Check> {
             return checks;
         }
     }
-    checks.extend(match tokio::time::timeout(PATIENCE, database(config, now)).await {
-        Ok(found) => found,
-        Err(_) => {
-            let detail = format!("it does not answer within {} s", PATIENCE.as_secs());
-            in_vain(config, vec![Check::fail("database", detail, SLOW)])
-        }
-    });
+    let found = tokio::time::timeout(PATIENCE, database(config, now)).await;
+    checks.extend(found.unwrap_or_else(|_| {
+        let detail = format!("it does not answer within {} s", PATIENCE.as_secs());
+        in_vain(config, vec![Check::fail("database", detail, SLOW)])
+    }));
     checks
 }
 

@@ -168,10 +168,9 @@ impl Client {
     /// See [`GitHubError`].
     pub async fn app(&self) -> Result<(AppInfo, Meta), Failure> {
         let (answer, meta) = self.0.read(Call::Head, &self.0.scope.endpoint(APP)).await?;
-        match wire::app(&answer.body) {
-            Some(app) => Ok((app, meta)),
-            None => Err(self.0.parties.unexpected(&answer, "no App").after(meta.calls)),
-        }
+        let app = wire::app(&answer.body)
+            .ok_or_else(|| self.0.parties.unexpected(&answer, "no App").after(meta.calls))?;
+        Ok((app, meta))
     }
 
     /// The App's webhook as GitHub has it. Retried like a list.
@@ -181,13 +180,10 @@ impl Client {
     pub async fn hook_config(&self) -> Result<(HookConfig, Meta), Failure> {
         let url = self.0.scope.endpoint(APP_HOOK_CONFIG);
         let (answer, meta) = self.0.read(Call::Head, &url).await?;
-        match wire::hook_config(&answer.body) {
-            Some(config) => Ok((config, meta)),
-            None => {
-                let what = "no webhook configuration";
-                Err(self.0.parties.unexpected(&answer, what).after(meta.calls))
-            }
-        }
+        let config = wire::hook_config(&answer.body).ok_or_else(|| {
+            self.0.parties.unexpected(&answer, "no webhook configuration").after(meta.calls)
+        })?;
+        Ok((config, meta))
     }
 }
 
