@@ -29,6 +29,7 @@ const NAMES: [&str; 10] = [
 
 /// All of them, and whether GitHub refused the credential.
 pub(super) async fn checks(hook: &Hook, client: &Client, now: DateTime<Utc>) -> (Vec<Check>, bool) {
+    let Credential::App { issuer, .. } = &hook.api.credential;
     let (app, meta) = match client.app().await {
         Ok(known) => known,
         Err(failure) => {
@@ -43,7 +44,7 @@ pub(super) async fn checks(hook: &Hook, client: &Client, now: DateTime<Utc>) -> 
         }
     };
     let mut checks =
-        vec![clock(&meta), Check::pass("key", "GitHub accepts it"), same_app(hook, &app)];
+        vec![clock(&meta), Check::pass("key", "GitHub accepts it"), same_app(issuer, &app)];
     let page = client.list_attempts(&PageRef::Head).await;
     match client.hook_config().await {
         Ok((config, _)) => {
@@ -117,10 +118,9 @@ fn clock(meta: &Meta) -> Check {
     }
 }
 
-fn same_app(hook: &Hook, app: &AppInfo) -> Check {
-    let Credential::App { issuer, .. } = &hook.api.credential;
+fn same_app(issuer: &str, app: &AppInfo) -> Check {
     let detail = format!("{} (App id {})", app.name, app.id);
-    if *issuer == app.id.to_string() || app.client_id.as_ref() == Some(issuer) {
+    if issuer == app.id.to_string() || app.client_id.as_deref() == Some(issuer) {
         return Check::pass("app", detail);
     }
     let advice = format!("the key is that App's, but app_id or client_id says {issuer}");
@@ -158,7 +158,12 @@ fn attempts(page: &Page) -> Check {
         (Some(newest), 0) => Check::fail(
             NAME,
             format!("each of the last {} attempts failed, the newest with {newest}", codes.len()),
-            "the webhook does not work as GitHub sees it: compare the URL, the proxy and the secret",
+            match newest {
+                401 => "the webhook secrets differ: compare the App's with webhook_secret_files",
+                404 => "the path differs: compare the URL in the App's settings with hooks.path",
+                502..=504 => "GitHub, or a proxy, cannot reach the receiver: DNS, firewall, proxy",
+                _ => "compare the URL in the App's settings, the proxy and the secret with ours",
+            },
         ),
         (Some(_), good) => {
             Check::pass(NAME, format!("{good} of the last {} attempts succeeded", codes.len()))
@@ -170,6 +175,29 @@ fn attempts(page: &Page) -> Check {
 mod tests {
     use super::*;
     use crate::doctor::Ending;
+
+    #[test]
+    fn the_app_of_the_key_is_the_configured_one_by_either_name() {
+        let app = |client_id: Option<&str>| AppInfo {
+            id: 4242,
+            client_id: client_id.map(str::to_owned),
+            name: "CI".to_owned(),
+        };
+        let table = [
+            ("4242", None, Ending::Pass),
+            ("Iv23li", Some("Iv23li"), Ending::Pass),
+            ("4243", Some("Iv23li"), Ending::Fail),
+            ("Iv23li", None, Ending::Fail),
+        ];
+        for (issuer, client_id, result) in table {
+            let check = same_app(issuer, &app(client_id));
+            assert_eq!(
+                (check.result, check.detail.as_str()),
+                (result, "CI (App id 4242)"),
+                "{issuer}"
+            );
+        }
+    }
 
     #[test]
     fn a_clock_is_doubtful_from_ten_seconds_on_and_wrong_from_a_minute_on() {

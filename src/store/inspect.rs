@@ -46,19 +46,40 @@ impl Store {
                     sqlx::query_scalar("PRAGMA journal_mode").fetch_one(write).await?;
                 let synchronous: i64 =
                     sqlx::query_scalar("PRAGMA synchronous").fetch_one(write).await?;
-                // 2 is FULL, 3 is EXTRA.
-                let durable = journal == "wal" && synchronous >= 2;
-                let settings = format!("journal_mode={journal} synchronous={synchronous}");
-                Ok(Durability { durable, settings })
+                Ok(sqlite(&journal, synchronous))
             }
             Backend::Postgres(pool) => {
                 let fsync: String = sqlx::query_scalar("SHOW fsync").fetch_one(pool).await?;
                 let commit: String =
                     sqlx::query_scalar("SHOW synchronous_commit").fetch_one(pool).await?;
-                let durable = fsync == "on" && commit != "off";
-                let settings = format!("fsync={fsync} synchronous_commit={commit}");
-                Ok(Durability { durable, settings })
+                Ok(postgres(&fsync, &commit))
             }
         }
+    }
+}
+
+fn sqlite(journal: &str, synchronous: i64) -> Durability {
+    // 2 is FULL, 3 is EXTRA.
+    let durable = journal == "wal" && synchronous >= 2;
+    Durability { durable, settings: format!("journal_mode={journal} synchronous={synchronous}") }
+}
+
+fn postgres(fsync: &str, commit: &str) -> Durability {
+    // Every other word at least waits for the server's own disk.
+    let durable = fsync == "on" && commit != "off";
+    Durability { durable, settings: format!("fsync={fsync} synchronous_commit={commit}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_acknowledged_before_it_is_on_disk_is_not_durable() {
+        assert!(sqlite("wal", 2).durable && sqlite("wal", 3).durable);
+        assert!(!sqlite("wal", 1).durable && !sqlite("delete", 2).durable);
+        assert!(postgres("on", "on").durable && postgres("on", "local").durable);
+        assert!(!postgres("off", "on").durable && !postgres("on", "off").durable);
+        assert_eq!(sqlite("wal", 2).settings, "journal_mode=wal synchronous=2");
     }
 }

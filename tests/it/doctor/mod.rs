@@ -5,11 +5,11 @@ mod github;
 mod reach;
 mod store;
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Stdio};
 
 use serde_json::Value;
 
-use crate::support::daemon::{Rig, Run};
+use crate::support::daemon::{Rig, Run, command};
 
 /// A rig whose secret files are for their owner only.
 async fn rig(extra: &str) -> Rig {
@@ -164,16 +164,21 @@ async fn healthcheck_says_in_one_line_whether_the_daemon_answers() {
     let up = rig.run(&["healthcheck"]).await;
     assert_eq!((up.code, up.stderr.as_str()), (0, ""));
     assert_eq!(up.stdout, format!("healthy: the daemon answers at {}\n", rig.admin));
+    rig.kill();
     // An address that stands for all of the machine's is no address to connect to.
-    for all in ["0.0.0.0", "[::]"] {
-        let listen = format!("[admin]\nlisten = \"{all}:{}\"", rig.admin.port());
-        let text = fs::read_to_string(rig.config()).unwrap();
-        let other = text.replace(&format!("[admin]\nlisten = \"{}\"", rig.admin), &listen);
-        let file = rig.dir.path().join("all.toml");
-        fs::write(&file, other).unwrap();
-        let mut command = crate::support::daemon::command(&file, &["healthcheck"]);
-        let run = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
-        // The daemon listens on 127.0.0.1 only.
-        assert_eq!(Run::of(&run).code, i32::from(all == "[::]"), "{all}");
+    let mut listen = rig.admin.to_string();
+    let ipv6 = std::net::TcpListener::bind("[::1]:0").is_ok();
+    for all in ["0.0.0.0", "[::]"].into_iter().filter(|all| *all == "0.0.0.0" || ipv6) {
+        let other = format!("{all}:{}", rig.admin.port());
+        rig.edit_config(
+            &format!("[admin]\nlisten = \"{listen}\""),
+            &format!("[admin]\nlisten = \"{other}\""),
+        );
+        listen = other;
+        assert_eq!(rig.run(&["healthcheck"]).await.code, 1, "{all}: nobody listens yet");
+        let mut daemon = command(&rig.config(), &["serve"]).stderr(Stdio::null()).spawn().unwrap();
+        rig.eventually("it answers", async |rig| rig.run(&["healthcheck"]).await.code == 0).await;
+        daemon.kill().unwrap();
+        daemon.wait().unwrap();
     }
 }
