@@ -5,6 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::{Check, webhook};
 use crate::{
     config::{Credential, Hook},
+    domain::clock_offset::ClockOffset,
     github::{AppInfo, Client, GitHubError, Meta, Page, PageRef},
 };
 
@@ -55,7 +56,11 @@ pub(super) async fn checks(hook: &Hook, client: &Client, now: DateTime<Utc>) -> 
         Err(failure) => checks.push(failed("webhook_url", &failure.error)),
     }
     match &page {
-        Ok(page) => checks.extend([active(page, now), attempts(page)]),
+        Ok(page) => {
+            // GitHub's time is compared with GitHub's.
+            let now = ClockOffset::measured(meta.clock_offset.unwrap_or_default()).to_githubs(now);
+            checks.extend([active(page, now), attempts(page)]);
+        }
         Err(failure) => checks.push(failed("attempts", &failure.error)),
     }
     let advice = "put right what failed, or try again later";
@@ -128,7 +133,7 @@ fn same_app(issuer: &str, app: &AppInfo) -> Check {
 }
 
 /// GitHub's API has no word for whether a webhook is switched on (GITHUB.md section 1); deliveries
-/// show that it was.
+/// show that it was. `now` is by GitHub's clock.
 fn active(page: &Page, now: DateTime<Utc>) -> Check {
     const NAME: &str = "webhook_active";
     match page.rows.first() {

@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
+use chrono::TimeDelta;
+
 use super::Check;
 use crate::config::{Config, Hook, Problem, host_window};
 
 /// After this GitHub gives a delivery up (GITHUB.md section 5).
 const GITHUB_PATIENCE: Duration = Duration::from_secs(10);
+
+const WINDOW: &str = "window";
 
 /// The configuration's own doubts, the receiver's time-out, the retention.
 pub(super) fn settings(config: &Config, warnings: &[Problem]) -> Vec<Check> {
@@ -53,24 +57,45 @@ fn retention(config: &Config) -> Check {
 
 /// The configured window against what GitHub keeps at that host.
 pub(super) fn window(hook: &Hook, warnings: &[Problem]) -> Check {
-    const NAME: &str = "window";
     let key = format!("hooks[{}].window", hook.name);
     if let Some(problem) = warnings.iter().find(|problem| problem.key == key) {
         let advice = problem.hint.clone().unwrap_or_default();
-        return Check::warn(NAME, format!("window {}", problem.message), advice);
+        return Check::warn(WINDOW, format!("window {}", problem.message), advice);
     }
-    let ours = hook.policy.window;
+    against_host(hook.policy.window, host_window(&hook.api.base))
+}
+
+/// `kept`: how long GitHub keeps deliveries at that host; `None`: nobody can say.
+fn against_host(ours: TimeDelta, kept: Option<TimeDelta>) -> Check {
     let detail = format!("{} h", ours.num_hours());
-    match host_window(&hook.api.base) {
+    match kept {
         Some(kept) if ours < kept => {
+            let days = kept.num_days();
             let advice = format!(
-                "GitHub keeps {} days there: window = \"{}d\" repairs what is older, too",
-                kept.num_days(),
-                kept.num_days()
+                "GitHub keeps {days} days there: window = \"{days}d\" repairs older ones, too"
             );
-            Check::warn(NAME, detail, advice)
+            Check::warn(WINDOW, detail, advice)
         }
-        Some(_) => Check::pass(NAME, format!("{detail}, as long as GitHub keeps deliveries there")),
-        None => Check::pass(NAME, detail),
+        Some(_) => {
+            Check::pass(WINDOW, format!("{detail}, as long as GitHub keeps deliveries there"))
+        }
+        None => Check::pass(WINDOW, detail),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Ending;
+
+    #[test]
+    fn a_window_shorter_than_what_the_host_keeps_is_remarked_on() {
+        let of = |ours, kept: Option<i64>| {
+            against_host(TimeDelta::days(ours), kept.map(TimeDelta::days)).result
+        };
+        assert_eq!(of(3, Some(3)), Ending::Pass);
+        assert_eq!(of(3, Some(7)), Ending::Warn);
+        assert_eq!(of(7, Some(7)), Ending::Pass);
+        assert_eq!(of(1, None), Ending::Pass);
     }
 }

@@ -144,7 +144,9 @@ fn last_sweep(
 
 fn broken(error: &StoreError) -> Check {
     let advice = match error {
-        StoreError::Open { .. } => "check database.url, the server, and who may open it",
+        StoreError::Open { .. } => {
+            "check database.url, whether the server runs, and whether another program holds the file"
+        }
         StoreError::Unavailable(_) => "see who holds the lock, and whether disk and server work",
         StoreError::Migrate(_)
         | StoreError::Pending { .. }

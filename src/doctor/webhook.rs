@@ -26,7 +26,8 @@ pub(super) async fn settings(hook: &Hook, config: &HookConfig, works: bool) -> V
                 // The URL is the application's.
                 Trust::Github => false,
             };
-            checks.push(address(hook, &url, ours));
+            let on_this_machine = host_window(&hook.api.base).is_none();
+            checks.push(address(&hook.path, &url, ours, on_this_machine));
             checks.push(tls(config, &url));
             checks.push(reach::webhook(url, ours, works).await);
         }
@@ -39,20 +40,21 @@ pub(super) async fn settings(hook: &Hook, config: &HookConfig, works: bool) -> V
     checks
 }
 
-fn address(hook: &Hook, url: &Url, ours: bool) -> Check {
+/// `ours`: the receiver behind it is ours, at `path`; `on_this_machine`: so is the GitHub that is asked.
+fn address(path: &str, url: &Url, ours: bool, on_this_machine: bool) -> Check {
     const NAME: &str = "webhook_url";
     let shown = scrub(url.as_str());
     // GitHub takes no such URL (GITHUB.md section 5); a simulation on this machine does.
-    if is_loopback(url) && host_window(&hook.api.base).is_some() {
+    if is_loopback(url) && !on_this_machine {
         let advice = "give the address by which GitHub reaches this machine from outside";
         return Check::fail(NAME, format!("{shown} leads GitHub to itself"), advice);
     }
-    if !ours || url.path() == hook.path {
+    if !ours || url.path() == path {
         return Check::pass(NAME, shown);
     }
     Check::warn(
         NAME,
-        format!("{shown} has another path than hooks.path, {}", hook.path),
+        format!("{shown} has another path than hooks.path, {path}"),
         "fine if a proxy maps the one to the other; else correct the URL in the App's settings, or path",
     )
 }
@@ -106,5 +108,42 @@ fn is_loopback(url: &Url) -> bool {
         Some(Host::Ipv4(address)) => address.is_loopback(),
         Some(Host::Ipv6(address)) => address.is_loopback(),
         None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Ending;
+
+    fn url(text: &str) -> Url {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_url_is_ours_by_its_path_and_never_on_githubs_own_machine() {
+        let of = |text, ours| address("/webhook", &url(text), ours, false).result;
+        assert_eq!(of("https://h.example/webhook?a=b", true), Ending::Pass);
+        assert_eq!(of("https://h.example/webhook/", true), Ending::Warn);
+        assert_eq!(of("https://h.example/app", false), Ending::Pass);
+        for itself in
+            ["https://localhost/webhook", "http://127.0.0.2/webhook", "http://[::1]/webhook"]
+        {
+            assert_eq!(of(itself, true), Ending::Fail, "{itself}");
+            assert_eq!(address("/webhook", &url(itself), true, true).result, Ending::Pass);
+        }
+    }
+
+    #[test]
+    fn payloads_are_private_only_with_a_certificate_that_is_checked() {
+        let of = |text, verifies_tls| {
+            let config =
+                HookConfig { url: None, content_type: None, verifies_tls, has_secret: true };
+            tls(&config, &url(text)).result
+        };
+        assert_eq!(of("https://h.example/", true), Ending::Pass);
+        assert_eq!(of("https://h.example/", false), Ending::Warn);
+        assert_eq!(of("http://h.example/", true), Ending::Warn);
+        assert_eq!(of("http://127.0.0.1/", true), Ending::Pass);
     }
 }
