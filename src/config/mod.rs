@@ -206,6 +206,15 @@ pub struct Source {
 words!(Migrate { Auto = "auto", Manual = "manual" });
 words!(LogFormat { Auto = "auto", Text = "text", Json = "json" });
 
+impl Api {
+    /// Names the credential, so that all its users share what is remembered of it; no secret.
+    #[must_use]
+    pub fn credential_name(&self) -> String {
+        let Credential::App { issuer, .. } = &self.credential;
+        format!("{}|{issuer}", self.base.origin().ascii_serialization())
+    }
+}
+
 impl Config {
     /// The hook of that name.
     #[must_use]

@@ -67,6 +67,14 @@ pub(super) async fn checks(hook: &Hook, client: &Client, now: DateTime<Utc>) -> 
     (rest_unknown(checks, "GitHub did not tell", advice), false)
 }
 
+/// Nothing is asked before `until`, when GitHub's rate limit ends that a sweep met: to ask more would
+/// lengthen it.
+pub(super) fn limited(until: DateTime<Utc>) -> Vec<Check> {
+    let why =
+        format!("GitHub's rate limit is reached until {}", until.format("%Y-%m-%d %H:%M:%SZ"));
+    rest_unknown(Vec::new(), &why, "try again after that")
+}
+
 /// What was found, with every other check that needs GitHub as unknown: a check that could not be
 /// made is not left out.
 pub(super) fn rest_unknown(found: Vec<Check>, why: &str, advice: &str) -> Vec<Check> {

@@ -136,12 +136,16 @@ pub async fn examine(patient: Patient<'_>) -> Findings {
     let mut checks = local::settings(config, warnings);
     checks.extend(secrets::files(&patient));
     checks.push(reach::daemon(config.admin.listen).await);
-    checks.extend(store::checks(config, clock.now()).await);
+    let (stored, limits) = store::checks(config, clock.now()).await;
+    checks.extend(stored);
     checks.extend(reach::channels(&config.alerts).await);
     let mut refused = false;
     for hook in &config.hooks {
         let mut found = vec![local::window(hook, warnings)];
-        let (seen, no) = at_github(hook, clock).await;
+        let (seen, no) = match limits.get(&hook.api.credential_name()) {
+            Some(until) => (github::limited(*until), false),
+            None => at_github(hook, clock).await,
+        };
         refused |= no;
         found.extend(seen);
         found.extend(match &hook.forward {

@@ -1,6 +1,6 @@
 //! The database: there, up to date, durable, with room to grow, and swept lately.
 
-use std::{fs::OpenOptions, io::ErrorKind, path::Path};
+use std::{collections::BTreeMap, fs::OpenOptions, io::ErrorKind, path::Path};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -15,23 +15,27 @@ use crate::{
 const LOW_BYTES: u64 = 512 << 20;
 const LOW_PERCENT: u64 = 5;
 
-/// Everything about the database.
-pub(super) async fn checks(config: &Config, now: DateTime<Utc>) -> Vec<Check> {
+/// Until when GitHub's rate limit forbids the use of a credential, by its name.
+pub(super) type Limits = BTreeMap<String, DateTime<Utc>>;
+
+/// Everything about the database, and which credentials it says are to be left alone.
+pub(super) async fn checks(config: &Config, now: DateTime<Utc>) -> (Vec<Check>, Limits) {
     const SLOW: &str = "see whether the disk or the database server hangs, or who holds the lock";
     let mut checks = Vec::new();
     if let Some(file) = Store::file_of(&config.database) {
         checks.extend([disk(&file), reserve(&file)]);
         if let Err(database) = file_is_there(&file) {
             checks.extend(in_vain(config, vec![database]));
-            return checks;
+            return (checks, Limits::new());
         }
     }
-    let found = tokio::time::timeout(PATIENCE, database(config, now)).await;
+    let mut limits = Limits::new();
+    let found = tokio::time::timeout(PATIENCE, database(config, &mut limits, now)).await;
     checks.extend(found.unwrap_or_else(|_| {
         let detail = format!("it does not answer within {} s", PATIENCE.as_secs());
         in_vain(config, vec![Check::fail("database", detail, SLOW)])
     }));
-    checks
+    (checks, limits)
 }
 
 /// Whether this user can open the file at all.
@@ -57,7 +61,7 @@ fn file_is_there(file: &Path) -> Result<(), Check> {
     }
 }
 
-async fn database(config: &Config, now: DateTime<Utc>) -> Vec<Check> {
+async fn database(config: &Config, limits: &mut Limits, now: DateTime<Utc>) -> Vec<Check> {
     const NAME: &str = "migrations";
     match Store::pending(&config.database).await {
         Ok(0) => {}
@@ -71,7 +75,7 @@ async fn database(config: &Config, now: DateTime<Utc>) -> Vec<Check> {
     let migrations = Check::pass(NAME, "none pending");
     match Store::open(&config.database).await {
         Ok(store) => {
-            let mut checks = open_store(config, &store, now).await;
+            let mut checks = open_store(config, &store, limits, now).await;
             checks.insert(1, migrations);
             store.close().await;
             checks
@@ -80,7 +84,12 @@ async fn database(config: &Config, now: DateTime<Utc>) -> Vec<Check> {
     }
 }
 
-async fn open_store(config: &Config, store: &Store, now: DateTime<Utc>) -> Vec<Check> {
+async fn open_store(
+    config: &Config,
+    store: &Store,
+    limits: &mut Limits,
+    now: DateTime<Utc>,
+) -> Vec<Check> {
     let mut checks = vec![match store.check_writable(now).await {
         Ok(()) => Check::pass("database", format!("{}, takes writes", store.kind())),
         Err(error) => broken(&error),
@@ -101,6 +110,10 @@ async fn open_store(config: &Config, store: &Store, now: DateTime<Utc>) -> Vec<C
             Err(error) => Check::unknown("last_sweep", error.to_string(), FIRST),
         };
         checks.push(check.of(hook));
+        let credential = hook.api.credential_name();
+        if let Ok(Some(until)) = store.limit(&credential, now).await {
+            limits.insert(credential, until);
+        }
     }
     checks
 }
@@ -191,7 +204,10 @@ fn reserve(file: &Path) -> Check {
         Err(error) if error.kind() == ErrorKind::NotFound => Check::warn(
             NAME,
             "nothing is set aside: a full disk could not be pruned",
-            "redeliverd serve sets 32 MiB aside once 64 MiB are free",
+            format!(
+                "redeliverd serve sets {} MiB aside once twice as much is free",
+                reserve::BYTES >> 20
+            ),
         ),
         Err(error) => Check::unknown(
             NAME,

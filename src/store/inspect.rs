@@ -42,10 +42,11 @@ impl Store {
     pub async fn durability(&self) -> Result<Durability> {
         match self.backend() {
             Backend::Sqlite { write, .. } => {
+                let mut write = write.acquire().await?;
                 let journal: String =
-                    sqlx::query_scalar("PRAGMA journal_mode").fetch_one(write).await?;
+                    sqlx::query_scalar("PRAGMA journal_mode").fetch_one(&mut *write).await?;
                 let synchronous: i64 =
-                    sqlx::query_scalar("PRAGMA synchronous").fetch_one(write).await?;
+                    sqlx::query_scalar("PRAGMA synchronous").fetch_one(&mut *write).await?;
                 Ok(sqlite(&journal, synchronous))
             }
             Backend::Postgres(pool) => {

@@ -129,6 +129,24 @@ async fn a_github_that_does_not_answer_leaves_everything_about_it_unknown() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_limit_that_a_sweep_met_is_kept() {
+    let rig = rig("").await;
+    let (status, retry_after) = (429, Some(60));
+    rig.world.faults(|faults| {
+        faults.api.all = Some(Answer::SecondaryLimit { status, retry_after });
+    });
+    assert_eq!(rig.run(&["sweep"]).await.code, 1);
+    rig.world.faults(|faults| faults.api.all = None);
+    let calls = rig.world.counters().api_calls;
+    let report = Report::of(&rig).await;
+    assert_eq!(rig.world.counters().api_calls, calls);
+    for name in AT_GITHUB {
+        assert_eq!(report.result(name), "unknown", "{name}");
+    }
+    assert!(report.detail("key").starts_with("GitHub's rate limit is reached until 20"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_answers_in_the_place_of_github_fails_as_such() {
     let rig = rig("").await;
     rig.world.faults(|faults| faults.api.all = Some(Answer::WebPage));
