@@ -22,7 +22,7 @@ use crate::{
     github::Client,
 };
 
-/// How long the database, or GitHub about one hook, is waited for altogether.
+/// How long GitHub is waited for altogether, about one hook.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How a check ended.

@@ -1,15 +1,18 @@
 //! The database: there, up to date, durable, with room to grow, and swept lately.
 
-use std::{collections::BTreeMap, fs::OpenOptions, io::ErrorKind, path::Path};
+use std::{collections::BTreeMap, fs::OpenOptions, io::ErrorKind, path::Path, time::Duration};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{Check, PATIENCE};
+use super::Check;
 use crate::{
     config::{Config, Hook},
     notify::free_space,
     store::{Store, StoreError, reserve},
 };
+
+/// How long the database is waited for altogether: more than twice what the store waits for a lock.
+const PATIENCE: Duration = Duration::from_secs(12);
 
 /// Below either of these the disk is low (SPEC section 9).
 const LOW_BYTES: u64 = 512 << 20;
