@@ -58,6 +58,14 @@ pub(super) async fn run(settings: &Database) -> Result<usize> {
     ran
 }
 
+/// How many migrations are to be applied. Creates and changes nothing.
+pub(super) async fn lacking(settings: &Database) -> Result<usize> {
+    let backend = Backend::connect(settings, false).await?;
+    let lacking = pending(&backend).await;
+    backend.close().await;
+    lacking
+}
+
 /// Pastes into both arms with the arm's own words: connection pool, migrator, SQL.
 macro_rules! each {
     ($backend:expr, |$pool:ident, $migrator:ident, $begin:ident, $guard:ident, $has:ident| $body:expr) => {{

@@ -219,3 +219,21 @@ async fn without_the_reserve_prune_says_what_to_do_and_room_made_elsewhere_is_en
     sender.nothing_is_lost().await;
     assert_eq!(rig.terminate().await, Some(0));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_tells_of_little_space_and_of_a_reserve_that_is_gone() {
+    let (rig, disk) = served().await;
+    let result = async |name: &str| {
+        let report = rig.run(&["doctor", "--json"]).await.json();
+        let checks = report["checks"].as_array().unwrap().clone();
+        let check = checks.into_iter().find(|check| check["name"] == name).unwrap();
+        (check["result"].as_str().unwrap().to_owned(), check["detail"].as_str().unwrap().to_owned())
+    };
+    let (disk_result, detail) = result("disk").await;
+    assert!(disk_result == "warn" && detail.contains(" MiB free ("), "{detail}");
+    let set_aside = ("pass".to_owned(), "64 MiB set aside".to_owned());
+    rig.eventually("space is set aside", async |_| disk.holds(RESERVE)).await;
+    assert_eq!(result("disk_reserve").await, set_aside);
+    fs::remove_file(disk.0.join(RESERVE)).unwrap();
+    assert_eq!(result("disk_reserve").await.0, "warn");
+}

@@ -9,6 +9,7 @@ mod cli;
 mod daemon;
 mod dead;
 mod disk;
+mod doctor;
 mod drill;
 mod examples;
 mod forward;

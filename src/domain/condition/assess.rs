@@ -42,7 +42,7 @@ pub fn assess(facts: &Facts, thresholds: &Thresholds, now: DateTime<Utc>) -> Vec
 
 fn endpoint(hook: &HookFacts, now: DateTime<Utc>) -> Finding {
     let name = &hook.name;
-    let draft = Draft::of(name, Condition::EndpointFailing, "redeliverd list --missing");
+    let draft = Draft::of(name, Condition::EndpointFailing, "redeliverd doctor");
     // The list tells of attempts only as far as it was read.
     let unread = match &hook.complete_at {
         Ok(Some(at)) if later(*at, HookFacts::ATTEMPTS_BACK) > now => None,
@@ -113,7 +113,7 @@ fn overdue(
 
 fn authorization(hook: &HookFacts) -> Finding {
     let name = &hook.name;
-    let draft = Draft::of(name, Condition::GithubAuthFailing, "redeliverd sweep --dry-run");
+    let draft = Draft::of(name, Condition::GithubAuthFailing, "redeliverd doctor");
     let sweep = match &hook.last_sweep {
         Err(why) => return draft.unknown("whether GitHub takes the credential", why),
         Ok(None) => {
@@ -139,7 +139,7 @@ fn authorization(hook: &HookFacts) -> Finding {
 
 fn signatures(hook: &HookFacts) -> Finding {
     let name = &hook.name;
-    let draft = Draft::of(name, Condition::SignatureFailures, "redeliverd config check");
+    let draft = Draft::of(name, Condition::SignatureFailures, "redeliverd doctor");
     let requests = hook.requests;
     if requests.unverified < UNVERIFIED || requests.unverified <= requests.verified {
         return draft.resolved("signatures match");
@@ -157,7 +157,7 @@ fn signatures(hook: &HookFacts) -> Finding {
 
 fn silence(hook: &HookFacts, thresholds: &Thresholds, now: DateTime<Utc>) -> Finding {
     let name = &hook.name;
-    let draft = Draft::of(name, Condition::Silence, "redeliverd status");
+    let draft = Draft::of(name, Condition::Silence, "redeliverd doctor");
     let Some(after) = thresholds.silence_after else {
         return draft.resolved("silence_after is not set");
     };
@@ -178,7 +178,7 @@ fn silence(hook: &HookFacts, thresholds: &Thresholds, now: DateTime<Utc>) -> Fin
 }
 
 fn store(facts: &StoreFacts) -> Finding {
-    let draft = Draft::whole(Condition::StoreFailing, "redeliverd status");
+    let draft = Draft::whole(Condition::StoreFailing, "redeliverd doctor");
     match facts {
         StoreFacts::Writable => draft.resolved("the database takes writes"),
         StoreFacts::Failing(why) => draft.fires(format!(
