@@ -10,6 +10,7 @@ use sqlx::{
         SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
     },
 };
+use tokio::time::timeout;
 use url::Url;
 
 use super::{Result, StoreError, error::sqlite_locked, file::DatabaseFile, write_lock::WriteLock};
@@ -188,18 +189,22 @@ async fn connect_sqlite(url: &str, create: bool) -> Result<Backend> {
 }
 
 /// Opens the writing connection. While another process turns a new file to WAL, or is the last to
-/// close it, SQLite may say "locked" at once instead of waiting; so this asks again for a while.
+/// close it, SQLite may say "locked" at once instead of waiting; so this asks again for a while. Who
+/// keeps the file locked is waited for no longer than a statement would be.
 async fn connect_writer(options: &SqliteConnectOptions) -> Result<WriteLock, sqlx::Error> {
-    let mut left = OPEN_TRIES;
-    loop {
-        match WriteLock::connect(options.clone(), PATIENCE).await {
-            Err(sqlx::Error::Database(error)) if left > 0 && sqlite_locked(error.as_ref()) => {
-                left -= 1;
-                tokio::time::sleep(OPEN_PAUSE).await;
+    let tries = async {
+        let mut left = OPEN_TRIES;
+        loop {
+            match WriteLock::connect(options.clone(), PATIENCE).await {
+                Err(sqlx::Error::Database(error)) if left > 0 && sqlite_locked(error.as_ref()) => {
+                    left -= 1;
+                    tokio::time::sleep(OPEN_PAUSE).await;
+                }
+                result => return result,
             }
-            result => return result,
         }
-    }
+    };
+    timeout(PATIENCE, tries).await.map_err(|_| sqlx::Error::PoolTimedOut)?
 }
 
 async fn connect_postgres(url: &str) -> Result<Backend> {
@@ -233,7 +238,8 @@ fn reason(error: &sqlx::Error) -> String {
     if let sqlx::Error::Database(database) = error {
         database.message().to_owned()
     } else if let sqlx::Error::PoolTimedOut = error {
-        format!("no connection within {} s; is the server running?", PATIENCE.as_secs())
+        let waited = PATIENCE.as_secs();
+        format!("no connection within {waited} s; is the server running, or the file locked?")
     } else {
         error.to_string()
     }
