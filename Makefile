@@ -1,5 +1,5 @@
 # `make` lists the targets; the workflow and a developer run the same ones.
-.PHONY: help check test lint bench sandbox doc deny setup
+.PHONY: help check test lint bench sandbox doc deny setup deb image
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -27,3 +27,15 @@ doc: ## the API documentation, warnings denied
 
 deny: ## licences and advisories (fetches the advisory database)
 	cargo deny --locked check
+
+deb: ## a Debian package, with man page and completions (needs cargo-deb)
+	cargo build --locked --release
+	mkdir -p target/packaging
+	target/release/redeliverd man > target/packaging/redeliverd.1
+	target/release/redeliverd completions bash > target/packaging/redeliverd.bash
+	target/release/redeliverd completions zsh > target/packaging/_redeliverd
+	target/release/redeliverd completions fish > target/packaging/redeliverd.fish
+	cargo deb --locked --no-build
+
+image: ## a container image
+	docker build -t redeliverd .

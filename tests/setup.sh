@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs what `make test` needs and the machine lacks: PostgreSQL's server programs (the tests
 # start a throw-away server of their own), Prometheus and Alertmanager (likewise), openssl for a
-# certificate, and the npm package with GitHub's payload examples, fetched and never committed.
+# certificate, systemd's tools to look at the units, and the npm package with GitHub's payload
+# examples, fetched and never committed.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -15,6 +16,7 @@ have_postgres || need="$need postgresql"
 command -v npm >/dev/null || need="$need nodejs npm"
 command -v promtool >/dev/null || need="$need prometheus"
 command -v prometheus-alertmanager >/dev/null || need="$need prometheus-alertmanager"
+command -v systemd-analyze >/dev/null || need="$need systemd"
 command -v openssl >/dev/null || need="$need openssl"
 if [ -n "$need" ]; then
     echo "installing:$need"

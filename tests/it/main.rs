@@ -15,6 +15,7 @@ mod examples;
 mod forward;
 mod inbox;
 mod migrations;
+mod packaging;
 mod receiver;
 mod store;
 mod support;
