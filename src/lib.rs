@@ -14,6 +14,7 @@ pub mod forward;
 pub mod github;
 pub mod lifecycle;
 pub mod notify;
+pub mod pulse;
 pub mod receiver;
 pub mod report;
 pub mod retention;

@@ -54,6 +54,9 @@ const LAST_REQUEST: Duration = Duration::from_mins(1);
 /// After the word to stop: how long a connection may take to show a request already on its way.
 const LATE_HEAD: Duration = Duration::from_millis(100);
 
+/// Connections that the kernel may have completed before the word to stop: its queue's length.
+const LATE_CONNECTIONS: usize = 1024;
+
 /// After a failed accept: out of file descriptors or memory, which does not pass at once.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -136,7 +139,10 @@ impl Receiver {
             }
         }
         // What the kernel has already completed for us would be reset with the listener.
-        while let Ok(Ok((stream, peer))) = timeout(Duration::ZERO, listener.accept()).await {
+        for _ in 0..LATE_CONNECTIONS {
+            let Ok(Ok((stream, peer))) = timeout(Duration::ZERO, listener.accept()).await else {
+                break;
+            };
             self.admit(stream, peer, &stop, &tasks);
         }
         drop(listener);
