@@ -15,6 +15,7 @@ mod forward;
 mod inbox;
 mod migrations;
 mod receiver;
+mod service;
 mod store;
 mod support;
 mod sweep;
