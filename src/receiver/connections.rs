@@ -41,6 +41,13 @@ pub(super) struct Admitted {
     pub(super) place: Arc<Place>,
 }
 
+impl Place {
+    /// Whether no request came over this connection yet.
+    pub(super) fn is_fresh(&self) -> bool {
+        !self.ours.load(Ordering::Relaxed) && self.last.load(Ordering::Relaxed) == self.id
+    }
+}
+
 impl Drop for Admitted {
     fn drop(&mut self) {
         self.connections.lock().remove(&self.place.id);
@@ -115,6 +122,7 @@ mod tests {
         let second = connections.admit().unwrap();
         connections.answered(&first.place);
         let third = connections.admit().unwrap();
+        assert!(second.place.is_fresh() && !first.place.is_fresh());
         assert!(second.place.evicted.is_cancelled());
         assert!(!first.place.evicted.is_cancelled());
         assert!(!third.place.evicted.is_cancelled());

@@ -54,6 +54,9 @@ const LAST_REQUEST: Duration = Duration::from_mins(1);
 /// After the word to stop: how long a connection may take to show a request already on its way.
 const LATE_HEAD: Duration = Duration::from_millis(100);
 
+/// The same for a connection that was made for a request which has not come yet.
+const FIRST_HEAD: Duration = Duration::from_secs(1);
+
 /// Connections that the kernel may have completed before the word to stop: its queue's length.
 const LATE_CONNECTIONS: usize = 1024;
 
@@ -202,7 +205,7 @@ impl Receiver {
                 tokio::select! {
                     _ = connection.as_mut() => return,
                     () = dropped.as_mut() => return,
-                    () = sleep(LATE_HEAD) => {}
+                    () = sleep(if place.is_fresh() { FIRST_HEAD } else { LATE_HEAD }) => {}
                 }
             }
             () = sleep(MAX_AGE) => {}

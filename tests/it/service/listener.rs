@@ -67,7 +67,7 @@ async fn heads_that_are_too_large_or_too_slow_end_their_connection_and_no_other(
         stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: te").unwrap();
     }
     let mut stream = TcpStream::connect(rig.admin).unwrap();
-    let long = "x".repeat(40_000);
+    let long = "x".repeat(200_000);
     // It may close before all is written.
     let _ = stream.write_all(
         format!("GET /healthz HTTP/1.1\r\nHost: test\r\nX-Long: {long}\r\n\r\n").as_bytes(),
