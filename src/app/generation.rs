@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use tokio_util::sync::CancellationToken;
 
 use super::owner;
@@ -15,7 +15,7 @@ use crate::{
     config::{self, Config},
     domain::ids::HookName,
     forward::{self, Forwarder},
-    lifecycle::{Group, Watched},
+    lifecycle::{Group, Overdue, Watched},
     notify::{Task, Watch},
     retention,
     schedule::{Schedule, ScheduleError},
@@ -28,8 +28,8 @@ use crate::{
 /// and its rows.
 const STEP: Duration = Duration::from_mins(10);
 
-/// How many runs of the schedule are looked at for its longest gap.
-const RUNS: usize = 100;
+/// How late a sweep may begin.
+const LATE: TimeDelta = TimeDelta::minutes(1);
 
 /// What lasts longer than a generation.
 #[derive(Clone)]
@@ -76,13 +76,12 @@ impl Generation {
         let mut sweepers = BTreeMap::new();
         let (mut loops, mut forwarders) = (Vec::new(), Vec::new());
         let mut waiting: Vec<(&'static str, Task)> = Vec::new();
-        let longest = longest_gap(&config.sweep.schedule, clock.now());
         for hook in &config.hooks {
             let sweeper = Arc::new(super::sweeper(config, hook, store, clock, metrics)?);
             loops.push(Watched {
                 name: format!("sweeper of {}", hook.name),
                 pulse: sweeper.pulse(),
-                waiting: longest.map(|gap| gap * 2 + Duration::from_mins(1)),
+                overdue: Some(overdue(config, clock)),
                 working: STEP + config.sweep.min_interval,
             });
             let (handle, worker) = worker::worker(sweeper);
@@ -165,11 +164,17 @@ async fn stop(schedules: Vec<Schedule>) {
     }
 }
 
-/// The longest wait between two runs that the schedule asks for in its near future.
-fn longest_gap(schedule: &str, now: DateTime<Utc>) -> Option<Duration> {
-    let runs = config::next_runs(schedule, now, RUNS);
-    let gaps = runs.iter().zip(runs.iter().skip(1));
-    gaps.filter_map(|(one, next)| (*next - *one).to_std().ok()).max()
+/// Whether a sweeper has slept through its schedule.
+fn overdue(config: &Config, clock: &SharedClock) -> Overdue {
+    let (schedule, clock) = (config.sweep.schedule.clone(), Arc::clone(clock));
+    Arc::new(move |waiting| slept_through(&schedule, clock.now(), waiting))
+}
+
+/// Whether two runs went by during the wait that ends `now`. One may have been skipped.
+fn slept_through(schedule: &str, now: DateTime<Utc>, waiting: Duration) -> bool {
+    let begun = TimeDelta::from_std(waiting).ok().and_then(|it| now.checked_sub_signed(it));
+    let runs = begun.map(|begun| config::next_runs(schedule, begun, 2)).unwrap_or_default();
+    runs.get(1).is_some_and(|second| now - *second > LATE)
 }
 
 #[cfg(test)]
@@ -177,10 +182,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_gap_is_the_night_of_an_office_schedule() {
-        let now = "2026-12-01T00:00:00Z".parse().unwrap();
-        let hours = |hours: u64| Some(Duration::from_secs(hours * 3600));
-        assert_eq!(longest_gap("0 0 9-17 * * *", now), hours(16));
-        assert_eq!(longest_gap("0 0 * * * *", now), hours(1));
+    fn a_wait_over_two_runs_of_the_schedule_is_too_long_however_far_apart_they_are() {
+        let at = |hour: u32, minute: u32| {
+            format!("2026-12-02T{hour:02}:{minute:02}:30Z").parse::<DateTime<Utc>>().unwrap()
+        };
+        let hours = |hours: u64| Duration::from_secs(hours * 3600);
+        // Every second, but at office hours only: the night is no sign of anything.
+        let office = "* * 9-16 * * *";
+        assert!(!slept_through(office, at(8, 0), hours(15)));
+        assert!(!slept_through(office, at(9, 0), hours(16)));
+        assert!(slept_through(office, at(9, 1), hours(16)));
+        let hourly = "0 0 * * * *";
+        assert!(!slept_through(hourly, at(9, 30), hours(1)));
+        assert!(!slept_through(hourly, at(10, 0), hours(1)));
+        assert!(slept_through(hourly, at(10, 1), hours(2)));
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn watched(manager: &ServiceManager, store: &Store) -> Always {
     let working = manager.watchdog().unwrap_or(COMMIT).min(COMMIT);
     let commits = [("the recording of arrivals", store.pulse()), ("the store", proof.clone())];
     let loops = commits
-        .map(|(name, pulse)| Watched { name: name.to_owned(), pulse, waiting: None, working })
+        .map(|(name, pulse)| Watched { name: name.to_owned(), pulse, overdue: None, working })
         .into();
     Always { loops, proof }
 }

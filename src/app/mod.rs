@@ -152,8 +152,16 @@ impl Daemon {
         let Self { config, listeners, clock, shutdown, manager, loader, asks } = self;
         let (ask, asks) = asks;
         let config = Arc::new(config);
-        let opening = Store::open(&config.database);
-        let store = manager.patiently("opening the database", opening).await?;
+        let opening = manager.patiently("opening the database", Store::open(&config.database));
+        // A migration may take long. It is one transaction each, so whoever gives up loses nothing.
+        let store = tokio::select! {
+            store = opening => store?,
+            () = shutdown.soft.cancelled() => {
+                manager.stopping("before it was ready");
+                manager.flush().await;
+                return Ok(());
+            }
+        };
         let names: Vec<HookName> = config.hooks.iter().map(|hook| hook.name.clone()).collect();
         store.begin_recording(&names, clock.now()).await.context("cannot write to the database")?;
 
@@ -220,16 +228,14 @@ impl Daemon {
         tasks.spawn("reload", reloading.run(asks, soft()));
         manager.ready(&status::started(names.len()));
 
-        let stop = soft();
-        tokio::spawn(async move {
-            stop.cancelled().await;
-            manager.stopping("finishing what is in hand");
-        });
+        shutdown.soft.cancelled().await;
+        manager.stopping("finishing what is in hand");
         let ended = tasks.finish().await;
         // A disk that hangs must not keep a second signal, or systemd, waiting.
         if tokio::time::timeout(CLOSE, store.close()).await.is_err() {
             tracing::warn!("the store could not be closed in time");
         }
+        manager.flush().await;
         ended?;
         tracing::info!("redeliverd stopped");
         Ok(())

@@ -48,6 +48,9 @@ impl Reloading {
             let result = match result {
                 Ok((next, reloaded)) => {
                     self.take_over(next, &stop).await;
+                    if stop.is_cancelled() {
+                        break;
+                    }
                     tell(&reloaded);
                     self.manager.ready(&status::started(reloaded.hooks));
                     Ok(reloaded)

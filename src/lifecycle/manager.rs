@@ -20,10 +20,20 @@ const EXTEND_EVERY: Duration = Duration::from_secs(15);
 /// Messages that may wait for a manager that does not read; later ones are dropped.
 const QUEUE: usize = 64;
 
+/// How long the last messages may take to leave.
+const FLUSH: Duration = Duration::from_secs(1);
+
+/// What the sending thread is asked for.
+enum Message {
+    Say(String),
+    /// To answer once everything before it is sent.
+    Flush(SyncSender<()>),
+}
+
 /// The service manager, if one listens (`$NOTIFY_SOCKET`). By default nobody does.
 #[derive(Debug, Clone, Default)]
 pub struct ServiceManager {
-    messages: Option<SyncSender<String>>,
+    messages: Option<SyncSender<Message>>,
     watchdog: Option<Duration>,
 }
 
@@ -95,6 +105,18 @@ impl ServiceManager {
         }
     }
 
+    /// Until what was told is sent, or the manager does not read: before the process ends.
+    pub async fn flush(&self) {
+        let Some(messages) = &self.messages else { return };
+        let (done, sent) = sync_channel(1);
+        if messages.try_send(Message::Flush(done)).is_ok() {
+            let waited = tokio::task::spawn_blocking(move || sent.recv_timeout(FLUSH)).await;
+            if !matches!(waited, Ok(Ok(()))) {
+                tracing::debug!("the service manager does not listen");
+            }
+        }
+    }
+
     fn tell(&self, states: &[NotifyState<'_>]) {
         let Some(messages) = &self.messages else { return };
         let mut message = String::new();
@@ -102,14 +124,14 @@ impl ServiceManager {
             // Writing to a string cannot fail.
             let _ = writeln!(message, "{state}");
         }
-        if messages.try_send(message).is_err() {
+        if messages.try_send(Message::Say(message)).is_err() {
             tracing::debug!("the service manager does not listen");
         }
     }
 }
 
 /// The thread that sends; `None`, and a warning, when there can be none.
-fn sender() -> Option<SyncSender<String>> {
+fn sender() -> Option<SyncSender<Message>> {
     let (messages, queue) = sync_channel(QUEUE);
     let started = thread::Builder::new().name("notify".to_owned()).spawn(move || send(&queue));
     match started {
@@ -121,9 +143,16 @@ fn sender() -> Option<SyncSender<String>> {
     }
 }
 
-fn send(queue: &Receiver<String>) {
+fn send(queue: &Receiver<Message>) {
     for message in queue {
-        if let Err(error) = sd_notify::notify(&[NotifyState::Custom(message.trim_end())]) {
+        let text = match message {
+            Message::Say(text) => text,
+            Message::Flush(done) => {
+                let _gone = done.try_send(());
+                continue;
+            }
+        };
+        if let Err(error) = sd_notify::notify(&[NotifyState::Custom(text.trim_end())]) {
             tracing::debug!(%error, "the service manager could not be told");
         }
     }

@@ -16,7 +16,7 @@ pub use self::{
     reload::{Ask, Asks, Reloaded, asks},
     sockets::{Inherited, SocketError},
     tasks::{Crashed, Group, Tasks},
-    watchdog::{Watched, feed},
+    watchdog::{Overdue, Watched, feed},
 };
 
 /// How long requests in hand may take after a stop was asked for.

@@ -1,6 +1,6 @@
 //! The service manager's watchdog: fed while every watched loop gets on, and not otherwise.
 
-use std::time::Duration;
+use std::{fmt, sync::Arc, time::Duration};
 
 use tokio::{sync::watch, time::MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
@@ -11,27 +11,35 @@ use crate::pulse::{Doing, Pulse};
 /// Below this a machine that is only busy would be taken for a dead one.
 const SHORTEST: Duration = Duration::from_secs(10);
 
+/// Whether a loop that has been waiting for so long should have begun something by now.
+pub type Overdue = Arc<dyn Fn(Duration) -> bool + Send + Sync>;
+
 /// A loop that has to turn.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Watched {
     /// Its name, for the log.
     pub name: String,
     /// Its mark.
     pub pulse: Pulse,
-    /// How long it may wait for something to do; `None`: for ever.
-    pub waiting: Option<Duration>,
+    /// Whether it waits for too long; `None`: it may wait for ever.
+    pub overdue: Option<Overdue>,
     /// How long one step of its work may take.
     pub working: Duration,
+}
+
+impl fmt::Debug for Watched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watched").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 impl Watched {
     /// Whether a last mark of this age means that it is stuck.
     fn is_stuck(&self, doing: Doing, age: Duration) -> bool {
-        let limit = match doing {
-            Doing::Waiting => self.waiting,
-            Doing::Working => Some(self.working),
-        };
-        limit.is_some_and(|limit| age > limit)
+        match doing {
+            Doing::Waiting => self.overdue.as_ref().is_some_and(|overdue| overdue(age)),
+            Doing::Working => age > self.working,
+        }
     }
 }
 
@@ -84,11 +92,11 @@ pub async fn feed(
 mod tests {
     use super::*;
 
-    fn watched(waiting: Option<u64>) -> Watched {
+    fn watched(overdue: Option<Overdue>) -> Watched {
         Watched {
             name: "sweeper of ci".to_owned(),
             pulse: Pulse::default(),
-            waiting: waiting.map(Duration::from_secs),
+            overdue,
             working: Duration::from_secs(45),
         }
     }
@@ -104,9 +112,11 @@ mod tests {
     // O24
     #[test]
     fn a_loop_that_nothing_wakes_any_more_is_stuck_unless_it_may_wait_for_ever() {
-        let long = Duration::from_secs(301);
-        assert!(watched(Some(300)).is_stuck(Doing::Waiting, long));
-        assert!(!watched(Some(302)).is_stuck(Doing::Waiting, long));
+        let five = Duration::from_mins(5);
+        let scheduled = watched(Some(Arc::new(move |age| age > five)));
+        let (short, long) = (five, five + Duration::from_secs(1));
+        assert!(!scheduled.is_stuck(Doing::Waiting, short));
+        assert!(scheduled.is_stuck(Doing::Waiting, long));
         assert!(!watched(None).is_stuck(Doing::Waiting, long));
     }
 

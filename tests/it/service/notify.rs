@@ -155,3 +155,27 @@ async fn the_status_line_tells_what_is_missing_and_how_old_the_knowledge_is() {
     let told = manager.until_it_holds(" missing, the oldest").await;
     assert!(told.last().unwrap().contains("STATUS=1 hook; "), "{told:?}");
 }
+
+/// O20, O22: a migration that takes long, here because somebody else migrates.
+#[tokio::test(flavor = "multi_thread")]
+async fn more_time_is_asked_for_again_and_again_while_it_migrates_and_a_stop_is_obeyed() {
+    let url = postgres::new_database().await;
+    let mut rig = Rig::new(&format!("[database]\nurl = \"{url}\"")).await;
+    let manager = Manager::new(&rig);
+    let mut other = PgConnection::connect(&url).await.unwrap();
+    let mut hold = other.begin().await.unwrap();
+    hold.execute("SELECT pg_advisory_xact_lock(7238915604417)").await.unwrap();
+
+    rig.spawn(manager.command(&rig, None, None));
+    assert!(manager.next().await.starts_with("EXTEND_TIMEOUT_USEC=60000000\n"));
+    rig.signal("TERM");
+    assert_eq!(rig.wait().await, Some(0));
+    assert!(manager.next().await.starts_with("STOPPING=1\n"));
+
+    rig.spawn(manager.command(&rig, None, None));
+    for _ in 0..2 {
+        assert!(manager.next().await.starts_with("EXTEND_TIMEOUT_USEC=60000000\n"));
+    }
+    hold.rollback().await.unwrap();
+    assert!(manager.next().await.starts_with("READY=1\n"));
+}
