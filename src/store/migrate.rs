@@ -1,6 +1,9 @@
 //! Brings the schema up to date: forward only, all or nothing, one process at a time.
 
-use sqlx::migrate::{Migrate as _, MigrateError, Migrator};
+use sqlx::{
+    Connection as _,
+    migrate::{Migrate as _, MigrateError, Migrator},
+};
 
 use super::{
     Result, StoreError,
@@ -95,7 +98,8 @@ async fn pending(backend: &Backend) -> Result<usize> {
 /// lock behind. Returns how many ran: none when another process was faster.
 async fn apply(backend: &Backend) -> Result<usize> {
     each!(backend, |pool, migrator, begin, guard, _has| {
-        let mut tx = pool.begin_with(begin).await?;
+        let mut connection = pool.acquire().await?;
+        let mut tx = connection.begin_with(begin).await?;
         let ran = async {
             for statement in guard {
                 sqlx::query(*statement).execute(&mut *tx).await?;

@@ -28,6 +28,7 @@ mod rows;
 mod sweeps;
 pub mod types;
 mod verdicts;
+mod write_lock;
 mod writer;
 
 use std::sync::Arc;

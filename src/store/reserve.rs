@@ -14,7 +14,7 @@ use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use super::{Result, Store, StoreError, backend::Backend, dialect::SQLITE_CHECKPOINT};
 
 /// The log's usual size twice: room to copy it, and room for the changes that follow.
-const BYTES: u64 = 32 << 20;
+const BYTES: u64 = 64 << 20;
 
 impl Store {
     /// Sets the space aside, where that has not been done and twice as much is free. Nothing happens
@@ -39,7 +39,7 @@ impl Store {
                 Ok(()) | Err(_) => {}
             }
         }
-        sqlx::query(SQLITE_CHECKPOINT).execute(write).await?;
+        sqlx::query(SQLITE_CHECKPOINT).execute(&mut *write.acquire().await?).await?;
         Ok(())
     }
 

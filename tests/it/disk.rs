@@ -15,7 +15,7 @@ use reqwest::Response;
 use crate::support::daemon::Rig;
 
 /// More than twice what the daemon sets aside.
-const DISK_MIB: u64 = 96;
+const DISK_MIB: u64 = 192;
 
 /// What the daemon sets aside.
 const RESERVE: &str = "redeliverd.db-reserve";
@@ -208,7 +208,7 @@ async fn without_the_reserve_prune_says_what_to_do_and_room_made_elsewhere_is_en
     until_all_is_old(&rig).await;
     let prune = rig.run(&["prune"]).await;
     assert_eq!(prune.code, 1, "{prune:?}");
-    let advice = "error: there is no room to remove anything in: free 32 MiB on the file system of";
+    let advice = "error: there is no room to remove anything in: free 64 MiB on the file system of";
     assert!(prune.stderr.contains(advice), "{prune:?}");
     refused(sender.send().await).await;
 
