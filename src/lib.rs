@@ -9,6 +9,7 @@ pub mod app;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod connections;
 pub mod domain;
 pub mod forward;
 pub mod github;

@@ -3,20 +3,18 @@
 use std::{pin::pin, sync::Arc, time::Duration};
 
 use axum::Router;
-use hyper::server::conn::http1;
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    service::TowerToHyperService,
-};
+use hyper::{server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
     time::sleep,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tower::ServiceExt as _;
 
-/// Connections open at once; more wait in the kernel. A client that says nothing gives its place
-/// back after [`HEAD`].
+use crate::connections::{Admitted, Connections};
+
+/// Connections open at once; for one more the one goes that has waited for its client the longest.
 const MAX_CONNECTIONS: usize = 64;
 
 /// How long a request head may take, also on a connection that was used before.
@@ -36,28 +34,25 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Serves until `soft`, then finishes the requests in hand. Returns when every connection is
 /// closed.
 pub(super) async fn serve(listener: TcpListener, router: Router, soft: CancellationToken) {
-    let (tasks, places) = (TaskTracker::new(), Arc::new(Semaphore::new(MAX_CONNECTIONS)));
+    let (tasks, connections) = (TaskTracker::new(), Connections::new(MAX_CONNECTIONS));
     loop {
-        let accepted = async {
-            let place = Arc::clone(&places).acquire_owned().await.ok()?;
-            Some((listener.accept().await, place))
-        };
-        let (accepted, place) = tokio::select! {
+        let accepted = tokio::select! {
             biased;
             () = soft.cancelled() => break,
-            Some(accepted) = accepted => accepted,
-            else => break,
+            accepted = listener.accept() => accepted,
         };
         match accepted {
+            // Without a place the stream is dropped here: closed.
             Ok((stream, _peer)) => {
-                let served = connection(stream, router.clone(), soft.clone());
-                tasks.spawn(async move {
-                    served.await;
-                    drop(place);
-                });
+                if let Some(admitted) = connections.admit() {
+                    let connections = Arc::clone(&connections);
+                    let (router, soft) = (router.clone(), soft.clone());
+                    tasks.spawn(connection(stream, router, connections, admitted, soft));
+                }
             }
             Err(error) => {
                 tracing::warn!(%error, "an admin connection could not be accepted");
+                connections.make_room();
                 sleep(ACCEPT_PAUSE).await;
             }
         }
@@ -67,22 +62,40 @@ pub(super) async fn serve(listener: TcpListener, router: Router, soft: Cancellat
     tasks.wait().await;
 }
 
-async fn connection(stream: TcpStream, router: Router, soft: CancellationToken) {
+async fn connection(
+    stream: TcpStream,
+    router: Router,
+    connections: Arc<Connections>,
+    admitted: Admitted,
+    soft: CancellationToken,
+) {
+    let place = &admitted.place;
+    let service = service_fn(|request| {
+        let (connections, answer) = (&connections, router.clone().oneshot(request));
+        async move {
+            Connections::take(place);
+            let answer = answer.await;
+            connections.answered(place);
+            answer
+        }
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
         .max_buf_size(MAX_HEAD)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     // How a connection ends, and whether in order, is the client's affair.
     tokio::select! {
         _ = connection.as_mut() => return,
+        () = place.evicted.cancelled() => return,
         () = soft.cancelled() => {}
         () = sleep(MAX_AGE) => {}
     }
     connection.as_mut().graceful_shutdown();
     tokio::select! {
         _ = connection => {}
+        () = place.evicted.cancelled() => {}
         () = sleep(LAST_REQUEST) => {}
     }
 }

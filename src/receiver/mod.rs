@@ -4,7 +4,6 @@
 
 mod answer;
 mod body;
-mod connections;
 mod head;
 mod headers;
 mod hook;
@@ -33,11 +32,16 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::{
     body::{Budget, Limits},
-    connections::{Admitted, Connections},
     hook::Hooks,
     throttle::Throttle,
 };
-use crate::{clock::SharedClock, config, store::Store, telemetry::Metrics};
+use crate::{
+    clock::SharedClock,
+    config,
+    connections::{Admitted, Connections},
+    store::Store,
+    telemetry::Metrics,
+};
 
 /// Connections open at once. Below the usual 1,024 file descriptors of a process.
 const MAX_CONNECTIONS: usize = 900;

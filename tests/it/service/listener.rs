@@ -2,7 +2,7 @@
 //! from elsewhere.
 
 use std::{
-    io::{Read, Write},
+    io::{ErrorKind, Read, Write},
     net::{TcpListener, TcpStream},
     time::Duration,
 };
@@ -62,9 +62,11 @@ async fn whoever_changes_something_shows_the_token_first_and_is_answered_in_json
 async fn heads_that_are_too_large_or_too_slow_end_their_connection_and_no_other() {
     let mut rig = Rig::new("").await;
     rig.serve().await;
-    let mut slow: Vec<_> = (0..3).map(|_| TcpStream::connect(rig.admin).unwrap()).collect();
+    // More than there are places: the oldest go, and whoever asks something is served.
+    let mut slow: Vec<_> = (0..70).map(|_| TcpStream::connect(rig.admin).unwrap()).collect();
     for stream in &mut slow {
-        stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: te").unwrap();
+        // One that had to go may be closed already.
+        let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: te");
     }
     let mut stream = TcpStream::connect(rig.admin).unwrap();
     let long = "x".repeat(200_000);
@@ -79,7 +81,9 @@ async fn heads_that_are_too_large_or_too_slow_end_their_connection_and_no_other(
     for mut stream in slow {
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).expect("closed before the half minute is over");
+        if let Err(error) = stream.read_to_end(&mut answer) {
+            assert_eq!(error.kind(), ErrorKind::ConnectionReset, "closed within half a minute");
+        }
         assert!(!answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer));
     }
     assert_eq!(rig.get("/healthz").await.unwrap().0, 200);
