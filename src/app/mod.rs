@@ -2,20 +2,21 @@
 
 mod generation;
 mod health;
+mod listeners;
 mod reload;
 mod status;
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
-use tokio::{net::TcpListener, sync::watch};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-pub use self::reload::Loader;
 use self::{
     generation::{Generation, Parts},
     reload::Reloading,
 };
+pub use self::{listeners::Listeners, reload::Loader};
 
 use crate::{
     admin::{self, Admin},
@@ -23,7 +24,7 @@ use crate::{
     config::{Config, Hook},
     domain::ids::HookName,
     github::Client,
-    lifecycle::{self, Asks, GRACE, Inherited, ServiceManager, Shutdown, Tasks},
+    lifecycle::{self, Asks, GRACE, ServiceManager, Shutdown, Tasks},
     receiver::Receiver,
     store::Store,
     sweeper::{Settings, Sweeper},
@@ -36,48 +37,6 @@ const HAND_OVER_GRACE: Duration = Duration::from_secs(GRACE.as_secs() - 4);
 
 /// How long the store may take to write what is queued when everything else has ended.
 const CLOSE: Duration = Duration::from_secs(5);
-
-/// The bound sockets of one daemon.
-#[derive(Debug)]
-pub struct Listeners {
-    /// GitHub's requests.
-    pub receiver: TcpListener,
-    /// Health, metrics, API.
-    pub admin: TcpListener,
-}
-
-impl Listeners {
-    /// Takes the sockets that came with the process, and binds what the configuration says where
-    /// none came.
-    ///
-    /// # Errors
-    /// Names the key and the address that cannot be bound.
-    pub async fn bind(config: &Config, inherited: Inherited) -> anyhow::Result<Self> {
-        let Inherited { receiver, admin } = inherited;
-        Ok(Self {
-            receiver: listener("receiver.listen", config.receiver.listen, receiver).await?,
-            admin: listener("admin.listen", config.admin.listen, admin).await?,
-        })
-    }
-}
-
-async fn listener(
-    key: &str,
-    address: SocketAddr,
-    inherited: Option<std::net::TcpListener>,
-) -> anyhow::Result<TcpListener> {
-    let Some(inherited) = inherited else {
-        let bound = TcpListener::bind(address).await;
-        return bound.with_context(|| format!("cannot listen on {address} ({key})"));
-    };
-    let listener = TcpListener::from_std(inherited)
-        .with_context(|| format!("cannot use the service manager's socket ({key})"))?;
-    let given = listener.local_addr()?;
-    if given != address {
-        tracing::warn!(%given, configured = %address, "{key} is not used: the socket was passed in");
-    }
-    Ok(listener)
-}
 
 /// A sweeper for one hook, as the daemon and the commands use it.
 ///
