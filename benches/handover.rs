@@ -95,7 +95,7 @@ impl Bench {
         .expect("a client");
         let stop = CancellationToken::new();
         let worker = Worker::new(forwarder);
-        tokio::spawn(worker.run(CancellationToken::new(), stop.clone(), Duration::from_secs(1)));
+        tokio::spawn(worker.run(CancellationToken::new(), CancellationToken::new(), stop.clone()));
         stop
     }
 

@@ -3,8 +3,8 @@
 
 use axum::{
     Json,
-    extract::{Path, Query, State},
-    http::{HeaderMap, StatusCode},
+    extract::{Path, State},
+    http::StatusCode,
 };
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 use super::{
     Admin,
     api::{Problem, known},
-    auth,
+    body::{Asked, Body},
 };
 use crate::{
     config::Hook,
     domain::{
         delivery::Via,
-        ids::{EventName, Guid},
+        ids::{EventName, Guid, HookName},
         retry::HandoverState,
     },
     report::{self, DeadList},
@@ -63,26 +63,29 @@ pub(super) struct ReceiptBody {
 /// `GET /dead`
 pub(super) async fn dead(
     State(admin): State<Admin>,
-    Query(query): Query<DeadQuery>,
+    Asked(query): Asked<DeadQuery>,
 ) -> Result<Json<DeadList>, Problem> {
-    let hook = query.hook.as_deref().map(|name| known(&admin, name)).transpose()?;
+    let hook = match query.hook.as_deref() {
+        Some(name) => Some(known_or_trace(&admin, name).await?),
+        None => None,
+    };
     let limit = query.limit.unwrap_or(1_000).min(DEAD);
-    let hook = hook.map(|hook| &hook.name);
-    Ok(Json(report::dead(&admin.store, &admin.config, hook, limit).await?))
+    Ok(Json(report::dead(&admin.store, &admin.config, hook.as_ref(), limit).await?))
 }
 
 /// `POST /deliveries/{hook}/{guid}/{redeliver|fetch|replay|dismiss|requeue|discard}`
 pub(super) async fn act(
     State(admin): State<Admin>,
     Path((hook, guid, action)): Path<(String, String, String)>,
-    headers: HeaderMap,
-    body: Option<Json<ActionBody>>,
+    Body(body): Body<ActionBody>,
 ) -> Result<Json<Value>, Problem> {
-    auth::require(&headers, admin.token())?;
-    let hook = known(&admin, &hook)?;
     let guid = guid_of(&guid)?;
-    let Json(body) = body.unwrap_or_default();
     let (store, now) = (&admin.store, admin.clock.now());
+    if action == "discard" {
+        let hook = known_or_trace(&admin, &hook).await?;
+        return changed(store.discard(&hook, &guid, now).await?, "discarded", NOT_DEAD);
+    }
+    let hook = known(&admin, &hook)?;
     match action.as_str() {
         "redeliver" | "fetch" => ask(&admin, hook, &guid, action == "fetch").await,
         "replay" => replay(&admin, hook, &guid, body.times.unwrap_or(1)).await,
@@ -91,8 +94,10 @@ pub(super) async fn act(
             let done = store.dismiss(&hook.name, &guid, note, now).await?;
             changed(done, "dismissed", "GitHub's list does not show this delivery")
         }
-        "requeue" => changed(store.requeue(&hook.name, &guid, now).await?, "requeued", NOT_DEAD),
-        "discard" => changed(store.discard(&hook.name, &guid, now).await?, "discarded", NOT_DEAD),
+        "requeue" => {
+            takes_part(hook)?;
+            changed(store.requeue(&hook.name, &guid, now).await?, "requeued", NOT_DEAD)
+        }
         _ => Err(Problem::not_found(
             "no such action: redeliver, fetch, replay, dismiss, requeue or discard",
         )),
@@ -113,16 +118,28 @@ fn guid_of(text: &str) -> Result<Guid, Problem> {
     Guid::new(text).map_err(|why| Problem::usage(format!("the GUID {why}")))
 }
 
+/// A hook that is configured, or has left a trace: dead letters outlive their hook's configuration.
+async fn known_or_trace(admin: &Admin, name: &str) -> Result<HookName, Problem> {
+    let traces = admin.store.known_hooks().await?;
+    match traces.into_iter().find(|trace| trace.as_str() == name) {
+        Some(trace) => Ok(trace),
+        None => known(admin, name).map(|hook| hook.name.clone()),
+    }
+}
+
+/// What waits at a hook without an application would wait for ever.
+fn takes_part(hook: &Hook) -> Result<(), Problem> {
+    let lacking = "this hook hands nothing over; it has no [hooks.forward]";
+    hook.forward.as_ref().map(|_| ()).ok_or_else(|| Problem::new(StatusCode::CONFLICT, lacking))
+}
+
 async fn replay(
     admin: &Admin,
     hook: &Hook,
     guid: &Guid,
     times: u32,
 ) -> Result<Json<Value>, Problem> {
-    if hook.forward.is_none() {
-        let message = "this hook hands nothing over; it has no [hooks.forward]";
-        return Err(Problem::new(StatusCode::CONFLICT, message));
-    }
+    takes_part(hook)?;
     if !(1..=10_000).contains(&times) {
         return Err(Problem::usage("times must be 1 to 10000"));
     }
@@ -168,10 +185,8 @@ async fn ask(admin: &Admin, hook: &Hook, guid: &Guid, fetch: bool) -> Result<Jso
 /// has no bytes, so it can be neither handed over nor replayed.
 pub(super) async fn receipts(
     State(admin): State<Admin>,
-    headers: HeaderMap,
-    Json(body): Json<ReceiptBody>,
+    Body(body): Body<ReceiptBody>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
-    auth::require(&headers, admin.token())?;
     let hook = known(&admin, &body.hook)?;
     let guid = guid_of(&body.guid)?;
     let listed = admin.store.delivery(&hook.name, &guid).await?.map(|open| open.delivery);

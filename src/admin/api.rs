@@ -4,14 +4,17 @@ use std::time::Duration;
 
 use axum::{
     Json,
-    extract::{Path, Query, State},
-    http::{HeaderMap, StatusCode},
+    extract::{Path, State},
+    http::StatusCode,
     response::{IntoResponse, Response},
 };
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
-use super::{Admin, auth};
+use super::{
+    Admin,
+    body::{Asked, Body},
+};
 use crate::{
     config::{self, Hook},
     domain::{ids::Guid, verdict::Verdict},
@@ -100,7 +103,7 @@ pub(super) async fn status(State(admin): State<Admin>) -> Result<Json<Status>, P
 /// `GET /deliveries`
 pub(super) async fn deliveries(
     State(admin): State<Admin>,
-    Query(query): Query<DeliveriesQuery>,
+    Asked(query): Asked<DeliveriesQuery>,
 ) -> Result<Json<DeliveryList>, Problem> {
     let now = admin.clock.now();
     let hook = query.hook.as_deref().map(|name| known(&admin, name)).transpose()?;
@@ -143,11 +146,8 @@ pub(super) async fn sweeps(State(admin): State<Admin>) -> Result<Json<serde_json
 /// `POST /sweeps`: one pass by hand, answered when it is done.
 pub(super) async fn sweep(
     State(admin): State<Admin>,
-    headers: HeaderMap,
-    body: Option<Json<SweepBody>>,
+    Body(body): Body<SweepBody>,
 ) -> Result<Json<Sweeps>, Problem> {
-    auth::require(&headers, admin.token())?;
-    let Json(body) = body.unwrap_or_default();
     let since = body.since.as_deref().map(span).transpose()?;
     let hooks: Vec<&Hook> = match body.hook.as_deref() {
         Some(name) => vec![known(&admin, name)?],
@@ -177,6 +177,32 @@ pub(super) async fn sweep(
         }
     }
     Ok(Json(Sweeps { sweeps }))
+}
+
+/// The answer of `POST /reload`.
+#[derive(Debug, Serialize)]
+pub(super) struct ReloadView {
+    hooks: usize,
+    needs_restart: Vec<&'static str>,
+}
+
+/// `POST /reload`: as SIGHUP, answered when the new configuration is in force.
+pub(super) async fn reload(State(admin): State<Admin>) -> Result<Json<ReloadView>, Problem> {
+    let reloaded = admin.reload.reload().await.map_err(|why| {
+        let why = format!("refused; the old configuration stays: {why}");
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, why)
+    })?;
+    Ok(Json(ReloadView { hooks: reloaded.hooks, needs_restart: reloaded.needs_restart }))
+}
+
+/// A path that means nothing.
+pub(super) async fn wrong_path() -> Problem {
+    Problem::not_found("there is nothing at this path")
+}
+
+/// A known path, asked in the wrong way.
+pub(super) async fn wrong_method() -> Problem {
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this path takes another method")
 }
 
 pub(super) fn known<'a>(admin: &'a Admin, name: &str) -> Result<&'a Hook, Problem> {

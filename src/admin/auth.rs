@@ -1,20 +1,20 @@
 //! The bearer token, compared in constant time.
 
 use axum::{
-    extract::{Request, State},
-    http::{HeaderMap, header::AUTHORIZATION},
+    extract::{FromRef, Request, State},
+    http::{HeaderMap, Method, header::AUTHORIZATION},
     middleware::Next,
     response::Response,
 };
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{Admin, api::Problem};
+use super::{Admin, Live, api::Problem};
 
 /// Lets a request pass that carries the configured token.
 ///
 /// # Errors
 /// 403 when no token is configured, 401 when the request's is absent or wrong.
-pub(super) fn require(headers: &HeaderMap, token: Option<&SecretString>) -> Result<(), Problem> {
+fn require(headers: &HeaderMap, token: Option<&SecretString>) -> Result<(), Problem> {
     let Some(token) = token else {
         return Err(Problem::forbidden("set admin.token_file to allow requests that change state"));
     };
@@ -30,14 +30,24 @@ pub(super) fn require(headers: &HeaderMap, token: Option<&SecretString>) -> Resu
     .map_err(|_| Problem::unauthorized("send the admin token as Authorization: Bearer"))
 }
 
-/// Asks for the token before anything, reading included, where the listener is not on loopback.
-pub(super) async fn off_loopback(
-    State(admin): State<Admin>,
+/// What [`guard`] goes by.
+#[derive(Debug, Clone)]
+pub(super) struct Guard {
+    pub(super) live: Live,
+    /// Whether only this machine can reach the listener, wherever its socket came from.
+    pub(super) loopback: bool,
+}
+
+/// Asks for the token before anything else is looked at: of whoever wants to change something, and
+/// of readers, too, where the listener is not on loopback.
+pub(super) async fn guard(
+    State(Guard { live, loopback }): State<Guard>,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    if !admin.config.admin.listen.ip().is_loopback() {
-        require(request.headers(), admin.token())?;
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    if !(reads && loopback) {
+        require(request.headers(), Admin::from_ref(&live).token())?;
     }
     Ok(next.run(request).await)
 }

@@ -4,9 +4,9 @@ use std::{path::Path, sync::Arc};
 
 use super::{context::configuration_of_daemon, exit::Exit};
 use crate::{
-    app::{self, Listeners},
+    app::{Daemon, Listeners, Loader},
     clock::SystemClock,
-    lifecycle::Shutdown,
+    lifecycle::{self, Inherited, ServiceManager, Shutdown},
 };
 
 /// Arguments of `serve`.
@@ -18,7 +18,29 @@ pub(super) async fn run(file: Option<&Path>, _args: &Args) -> anyhow::Result<Exi
     config.require_hooks()?;
     let shutdown = Shutdown::default();
     shutdown.on_signals()?;
-    let listeners = Listeners::bind(&config).await?;
-    app::run(config, listeners, Arc::new(SystemClock), shutdown).await?;
+    let mut asks = lifecycle::asks();
+    asks.1.on_hangup()?;
+    let listeners = Listeners::bind(&config, Inherited::take()?).await?;
+    Daemon {
+        config,
+        listeners,
+        clock: Arc::new(SystemClock),
+        shutdown,
+        manager: ServiceManager::of_process(),
+        loader: Some(loader(file)),
+        asks,
+    }
+    .run()
+    .await?;
     Ok(Exit::Fine)
+}
+
+/// Reads the same file again.
+fn loader(file: Option<&Path>) -> Loader {
+    let file = file.map(Path::to_path_buf);
+    Arc::new(move || {
+        let config = configuration_of_daemon(file.as_deref())?;
+        config.require_hooks()?;
+        Ok(config)
+    })
 }

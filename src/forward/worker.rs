@@ -83,16 +83,20 @@ impl Worker {
         }
     }
 
-    /// Hands over until `soft`; then claims nothing, and what is being sent may end within `grace`.
-    /// What has not ended by then is given back. `hard` ends everything at once: the leases see to
-    /// the rest.
-    pub async fn run(mut self, soft: CancellationToken, hard: CancellationToken, grace: Duration) {
+    /// Hands over until `soft`; then claims nothing, and ends once what is being sent has ended. What
+    /// has not by `give_up`, which comes after `soft`, is given back. `hard` ends everything at once:
+    /// the leases see to the rest.
+    pub async fn run(
+        mut self,
+        soft: CancellationToken,
+        give_up: CancellationToken,
+        hard: CancellationToken,
+    ) {
         let (ends, mut ended) = mpsc::unbounded_channel();
         let mut sending = JoinSet::new();
         let lease = self.forwarder.settings.lease;
         let mut renew_at = Instant::now() + lease / 3;
         let mut poll_at = Instant::now() + POLL;
-        let mut give_up_at: Option<Instant> = None;
         loop {
             while let Ok(end) = ended.try_recv() {
                 self.take(end);
@@ -104,10 +108,7 @@ impl Worker {
                     return;
                 }
             }
-            if give_up_at.is_none() && soft.is_cancelled() {
-                give_up_at = Some(Instant::now() + grace);
-            }
-            let stopping = give_up_at.is_some();
+            let stopping = soft.is_cancelled();
             if stopping && self.held.is_empty() && !self.has_news() {
                 return;
             }
@@ -139,7 +140,7 @@ impl Worker {
             tokio::select! {
                 biased;
                 () = hard.cancelled() => return,
-                () = sleep_until(give_up_at.unwrap_or(renew_at)), if stopping => {
+                () = give_up.cancelled(), if stopping => {
                     sending.shutdown().await;
                     while let Ok(end) = ended.try_recv() {
                         self.take(end);

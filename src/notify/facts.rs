@@ -67,7 +67,16 @@ impl Gatherer {
         thresholds: Thresholds,
         started_at: DateTime<Utc>,
     ) -> Self {
-        Self { config, store, metrics, thresholds, started_at, hooks: BTreeMap::new() }
+        // After a reload the counters have a past.
+        let hooks = config
+            .hooks
+            .iter()
+            .map(|hook| {
+                let meter = Meter::beginning(hook, &metrics);
+                (hook.name.clone(), Memory { meter, ..Memory::default() })
+            })
+            .collect();
+        Self { config, store, metrics, thresholds, started_at, hooks }
     }
 
     /// Everything known at `now`.

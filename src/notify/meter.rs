@@ -13,13 +13,18 @@ use crate::{
 /// Readings of one hook's counters over the last while.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
-    /// The newest reading at or before the beginning of the while. Zero before that: the process
-    /// begins with every counter at zero.
+    /// The newest reading at or before the beginning of the while; before that, where the counters
+    /// stood when the counting began.
     before: Requests,
     readings: VecDeque<(DateTime<Utc>, Requests)>,
 }
 
 impl Meter {
+    /// Counts from now on: what the counters hold by now is old.
+    pub(super) fn beginning(hook: &Hook, metrics: &Metrics) -> Self {
+        Self { before: counters(hook, metrics), readings: VecDeque::new() }
+    }
+
     /// Reads the counters, and tells by how much they grew within [`HookFacts::REQUESTS_BACK`].
     pub(super) fn read(&mut self, hook: &Hook, metrics: &Metrics, now: DateTime<Utc>) -> Requests {
         self.growth(counters(hook, metrics), now)

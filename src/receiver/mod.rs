@@ -4,7 +4,6 @@
 
 mod answer;
 mod body;
-mod connections;
 mod head;
 mod headers;
 mod hook;
@@ -33,11 +32,16 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::{
     body::{Budget, Limits},
-    connections::{Admitted, Connections},
     hook::Hooks,
     throttle::Throttle,
 };
-use crate::{clock::SharedClock, config, store::Store, telemetry::Metrics};
+use crate::{
+    clock::SharedClock,
+    config,
+    connections::{Admitted, Connections},
+    store::Store,
+    telemetry::Metrics,
+};
 
 /// Connections open at once. Below the usual 1,024 file descriptors of a process.
 const MAX_CONNECTIONS: usize = 900;
@@ -53,6 +57,12 @@ const LAST_REQUEST: Duration = Duration::from_mins(1);
 
 /// After the word to stop: how long a connection may take to show a request already on its way.
 const LATE_HEAD: Duration = Duration::from_millis(100);
+
+/// The same for a connection that was made for a request which has not come yet.
+const FIRST_HEAD: Duration = Duration::from_secs(1);
+
+/// Connections that the kernel may have completed before the word to stop: its queue's length.
+const LATE_CONNECTIONS: usize = 1024;
 
 /// After a failed accept: out of file descriptors or memory, which does not pass at once.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -136,7 +146,10 @@ impl Receiver {
             }
         }
         // What the kernel has already completed for us would be reset with the listener.
-        while let Ok(Ok((stream, peer))) = timeout(Duration::ZERO, listener.accept()).await {
+        for _ in 0..LATE_CONNECTIONS {
+            let Ok(Ok((stream, peer))) = timeout(Duration::ZERO, listener.accept()).await else {
+                break;
+            };
             self.admit(stream, peer, &stop, &tasks);
         }
         drop(listener);
@@ -196,7 +209,7 @@ impl Receiver {
                 tokio::select! {
                     _ = connection.as_mut() => return,
                     () = dropped.as_mut() => return,
-                    () = sleep(LATE_HEAD) => {}
+                    () = sleep(if place.is_fresh() { FIRST_HEAD } else { LATE_HEAD }) => {}
                 }
             }
             () = sleep(MAX_AGE) => {}

@@ -13,7 +13,6 @@ use super::{
     Receiver,
     answer::Answer,
     body,
-    connections::{Connections, Place},
     head::{self, Head, Wrapping},
     headers,
     hook::Hook,
@@ -22,6 +21,7 @@ use super::{
     signature::Unverified,
 };
 use crate::{
+    connections::{Connections, Place},
     domain::delivery::Via,
     store::types::{Arrival, Recorded},
 };

@@ -42,7 +42,7 @@ use self::{
     writer::Writer,
 };
 pub use self::{backup::BackupError, error::StoreError, inspect::Durability, migrate::MIGRATORS};
-use crate::config::Database;
+use crate::{config::Database, pulse::Pulse};
 
 type Result<T, E = StoreError> = std::result::Result<T, E>;
 
@@ -111,6 +111,12 @@ impl Store {
             Backend::Sqlite { file, .. } => Some(file.path()),
             Backend::Postgres(_) => None,
         }
+    }
+
+    /// Marked before and after every commit of arrivals.
+    #[must_use]
+    pub fn pulse(&self) -> Pulse {
+        self.inner.writer.pulse()
     }
 
     /// `sqlite` or `postgres`.

@@ -24,6 +24,7 @@ use super::{
     pack::Packed,
     types::Recorded,
 };
+use crate::pulse::Pulse;
 
 /// Arrivals in one commit, at most.
 const BATCH: usize = 256;
@@ -60,6 +61,7 @@ enum Message {
 pub(super) struct Writer {
     queue: mpsc::Sender<Message>,
     committed: Arc<AtomicBool>,
+    pulse: Pulse,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -67,8 +69,15 @@ impl Writer {
     pub(super) fn start(backend: Backend, arrivals: watch::Sender<u64>) -> Self {
         let (queue, messages) = mpsc::channel(QUEUE);
         let committed = Arc::new(AtomicBool::new(true));
-        let task = tokio::spawn(run(backend, messages, Arc::clone(&committed), arrivals));
-        Self { queue, committed, task: Mutex::new(Some(task)) }
+        let pulse = Pulse::default();
+        let marks = pulse.clone();
+        let task = tokio::spawn(run(backend, messages, Arc::clone(&committed), arrivals, marks));
+        Self { queue, committed, pulse, task: Mutex::new(Some(task)) }
+    }
+
+    /// Marked before and after every commit.
+    pub(super) fn pulse(&self) -> Pulse {
+        self.pulse.clone()
     }
 
     /// Queues one arrival and waits for its commit. Once queued it is written, whether or not
@@ -110,6 +119,7 @@ async fn run(
     mut messages: mpsc::Receiver<Message>,
     committed: Arc<AtomicBool>,
     arrivals: watch::Sender<u64>,
+    pulse: Pulse,
 ) {
     let mut received = Vec::with_capacity(BATCH);
     while messages.recv_many(&mut received, BATCH).await > 0 {
@@ -125,7 +135,10 @@ async fn run(
             }
         }
         let forwarded = rows.iter().any(|row| row.forward);
-        for (result, answer) in write(&backend, &rows, &committed).await.into_iter().zip(answers) {
+        pulse.working();
+        let results = write(&backend, &rows, &committed).await;
+        pulse.waiting();
+        for (result, answer) in results.into_iter().zip(answers) {
             // Nobody waits when the client hung up; the row is committed all the same.
             let _ = answer.send(result);
         }

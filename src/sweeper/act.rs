@@ -77,7 +77,7 @@ impl Pass<'_> {
         let mut pace = Pace { interval, next: Instant::now() };
         let mut failures = 0;
         for (made, (candidate, _why)) in (0..).zip(planned.ask) {
-            self.sweeper.progress.send_replace(Progress::Asking { made, of });
+            self.at(Progress::Asking { made, of });
             going = going && self.turn(&mut pace).await;
             if !going {
                 self.tally.numbers.deferred += 1;

@@ -96,7 +96,7 @@ impl Pass<'_> {
             after = Some(last.delivery.guid.clone());
             judged += u32::try_from(page.len()).unwrap_or(u32::MAX);
             self.judge_page(page, standing, &mut found).await?;
-            self.sweeper.progress.send_replace(Progress::Judging { deliveries: judged });
+            self.at(Progress::Judging { deliveries: judged });
         }
         if self.request.dry_run {
             self.judge_closed(standing, marks, &mut found).await?;

@@ -211,7 +211,7 @@ impl Pass<'_> {
             tracing::warn!(%hook, rows = page.unreadable.len(), first, "rows of the list are unreadable");
         }
         let rows = self.tally.numbers.listed;
-        self.sweeper.progress.send_replace(Progress::Listing { rows });
+        self.at(Progress::Listing { rows });
         Ok(step)
     }
 }

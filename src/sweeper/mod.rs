@@ -43,6 +43,7 @@ use crate::{
         policy::{Endpoint, Standing},
     },
     github::Client,
+    pulse::Pulse,
     store::{Store, StoreError, types::HookMemory},
     telemetry::{HookLabel, Metrics},
 };
@@ -57,6 +58,7 @@ pub struct Sweeper {
     metrics: Arc<Metrics>,
     owner: String,
     progress: watch::Sender<Progress>,
+    pulse: Pulse,
     /// Sweeps in a row that met a rate limit.
     limit_streak: AtomicU32,
 }
@@ -188,8 +190,14 @@ impl Sweeper {
         owner: String,
     ) -> Self {
         let progress = watch::Sender::new(Progress::Idle);
-        let limit_streak = AtomicU32::new(0);
-        Self { settings, store, client, clock, metrics, owner, progress, limit_streak }
+        let (pulse, limit_streak) = (Pulse::default(), AtomicU32::new(0));
+        Self { settings, store, client, clock, metrics, owner, progress, pulse, limit_streak }
+    }
+
+    /// Marked at every step of a sweep.
+    #[must_use]
+    pub fn pulse(&self) -> Pulse {
+        self.pulse.clone()
     }
 
     /// Follows the running sweep.
@@ -214,6 +222,17 @@ impl Sweeper {
     /// # Errors
     /// When the store fails or the lease is lost. Errors of GitHub stand in the report.
     pub async fn sweep(
+        &self,
+        request: &Request,
+        cancel: &CancellationToken,
+    ) -> Result<Sweep, SweepError> {
+        self.pulse.working();
+        let swept = self.sweep_alone(request, cancel).await;
+        self.pulse.waiting();
+        swept
+    }
+
+    async fn sweep_alone(
         &self,
         request: &Request,
         cancel: &CancellationToken,
@@ -255,6 +274,12 @@ impl Sweeper {
 }
 
 impl Pass<'_> {
+    /// Tells whoever follows the sweep, and the watchdog, how far it is.
+    fn at(&self, progress: Progress) {
+        self.sweeper.pulse.working();
+        self.sweeper.progress.send_replace(progress);
+    }
+
     async fn run(&mut self) -> Result<(), StoreError> {
         let Sweeper { store, settings, .. } = self.sweeper;
         let hook = &settings.hook.name;

@@ -174,6 +174,18 @@ impl fmt::Debug for Metrics {
 }
 
 impl Metrics {
+    /// Forgets what is so at the moment, since a hook that is not configured any more would be shown
+    /// as it last was, for ever. All of it is measured again within a sweep; counters stay.
+    pub fn forget_states(&self) {
+        self.missing_deliveries.clear();
+        self.oldest_missing_age_seconds.clear();
+        self.last_complete_sweep_timestamp_seconds.clear();
+        self.github_ratelimit_remaining.clear();
+        self.github_clock_offset_seconds.clear();
+        self.inbox_events.clear();
+        self.condition.clear();
+    }
+
     /// All families in the OpenMetrics text format.
     ///
     /// # Errors

@@ -77,3 +77,39 @@ async fn the_dead_letters_of_a_hook_no_longer_configured_are_seen_and_can_be_set
     let discard = rig.run(&["dead", "discard", "--all"]).await;
     assert_eq!((discard.code, discard.stdout.trim()), (0, "1 discarded"), "{discard:?}");
 }
+
+/// Over HTTP as on the command line.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_running_daemon_lets_go_of_dead_letters_of_a_hook_that_a_reload_took_away() {
+    let application = Application::start().await;
+    application.answers(|_, _| Answer::status(410));
+    let forward = format!("[hooks.forward]\nurl = \"{}\"", application.url());
+    let mut rig = Rig::new(&forward).await;
+    rig.serve().await;
+    let event = rig.next_event();
+    let guid = rig.world.emit(rig.hook, event).await;
+    rig.eventually("it is dead", async |rig| {
+        rig.get("/api/v1/dead").await.is_some_and(|(_, list)| letters(&list).len() == 1)
+    })
+    .await;
+    let http = reqwest::Client::new();
+    let post = async |path: &str| {
+        let url = format!("http://{}/api/v1{path}", rig.admin);
+        let answer = http.post(url).bearer_auth("the admin token of a test").send().await.unwrap();
+        (answer.status().as_u16(), answer.json::<Value>().await.unwrap())
+    };
+    rig.edit_config("name = \"demo\"", "name = \"renamed\"");
+    assert_eq!(post("/reload").await.0, 200);
+    let (_, list) = rig.get("/api/v1/dead?hook=demo").await.unwrap();
+    assert_eq!(letters(&list), [("demo", guid.as_str(), false)]);
+    assert_eq!(rig.get("/api/v1/dead?hook=nobody").await.unwrap().0, 404);
+    let (code, refused) = post(&format!("/deliveries/demo/{guid}/requeue")).await;
+    assert_eq!((code, refused["error"].is_string()), (404, true), "{refused}");
+    assert_eq!(post(&format!("/deliveries/nobody/{guid}/discard")).await.0, 404);
+    let (code, done) = post(&format!("/deliveries/demo/{guid}/discard")).await;
+    assert_eq!((code, &done["status"]), (200, &"discarded".into()), "{done}");
+    let (code, _) = post(&format!("/deliveries/demo/{guid}/discard")).await;
+    assert_eq!(code, 409, "it is none any more");
+    let (_, list) = rig.get("/api/v1/dead").await.unwrap();
+    assert_eq!(letters(&list), []);
+}

@@ -67,7 +67,7 @@ fn start(store: &Store, settings: &Forward, owner: &str) -> Running {
     .unwrap();
     let hard = CancellationToken::new();
     let worker = Worker::new(forwarder);
-    let running = worker.run(CancellationToken::new(), hard.clone(), Duration::from_secs(5));
+    let running = worker.run(CancellationToken::new(), CancellationToken::new(), hard.clone());
     Running { hard, _task: tokio::spawn(running) }
 }
 

@@ -17,6 +17,7 @@ mod inbox;
 mod migrations;
 mod packaging;
 mod receiver;
+mod service;
 mod store;
 mod support;
 mod sweep;

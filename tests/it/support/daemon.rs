@@ -77,14 +77,23 @@ impl Rig {
 
     /// Starts `serve` and waits until the first sweep has adopted the hook.
     pub async fn serve(&mut self) {
+        let mut command = command(&self.config(), &["serve"]);
+        command.stdout(Stdio::null());
+        self.spawn(command);
+        self.ready().await;
+    }
+
+    /// Starts the daemon by another command line, its log kept like the other lives'.
+    pub fn spawn(&mut self, mut command: Command) {
         let log = fs::OpenOptions::new()
             .create(true)
             .append(true)
             .open(self.dir.path().join("serve.log"))
             .unwrap();
-        let child =
-            command(&self.config(), &["serve"]).stdout(Stdio::null()).stderr(log).spawn().unwrap();
-        self.child = Some(child);
+        self.child = Some(command.stderr(log).spawn().unwrap());
+    }
+
+    pub async fn ready(&self) {
         self.eventually("the daemon is ready", async |rig| {
             rig.get("/readyz")
                 .await
@@ -107,10 +116,20 @@ impl Rig {
 
     /// SIGTERM; returns the exit code.
     pub async fn terminate(&mut self) -> Option<i32> {
+        self.signal("TERM");
+        self.wait().await
+    }
+
+    /// Waits for its end; returns the exit code.
+    pub async fn wait(&mut self) -> Option<i32> {
         let mut child = self.child.take().expect("the daemon runs");
-        let id = child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
         tokio::task::spawn_blocking(move || child.wait().unwrap().code()).await.unwrap()
+    }
+
+    /// Sends the daemon a signal, e.g. `HUP`.
+    pub fn signal(&self, name: &str) {
+        let id = self.child.as_ref().expect("the daemon runs").id().to_string();
+        assert!(Command::new("kill").args([&format!("-{name}"), &id]).status().unwrap().success());
     }
 
     /// Runs a command beside the daemon.

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 /// The open connections.
 #[derive(Debug)]
-pub(super) struct Connections {
+pub struct Connections {
     limit: usize,
     /// Counts admissions and answers: the order of what happened, without a clock.
     turn: AtomicU64,
@@ -24,21 +24,30 @@ pub(super) struct Connections {
 
 /// One connection's place.
 #[derive(Debug)]
-pub(super) struct Place {
+pub struct Place {
     id: u64,
     /// The turn of the admission or of the last answer.
     last: AtomicU64,
     /// Whether a complete request is in our hands, so that we owe an answer.
     ours: AtomicBool,
     /// Cancelled when the connection has to go.
-    pub(super) evicted: CancellationToken,
+    pub evicted: CancellationToken,
 }
 
 /// A place that is given back on drop.
 #[derive(Debug)]
-pub(super) struct Admitted {
+pub struct Admitted {
     connections: Arc<Connections>,
-    pub(super) place: Arc<Place>,
+    /// The place.
+    pub place: Arc<Place>,
+}
+
+impl Place {
+    /// Whether no request came over this connection yet.
+    #[must_use]
+    pub fn is_fresh(&self) -> bool {
+        !self.ours.load(Ordering::Relaxed) && self.last.load(Ordering::Relaxed) == self.id
+    }
 }
 
 impl Drop for Admitted {
@@ -48,7 +57,9 @@ impl Drop for Admitted {
 }
 
 impl Connections {
-    pub(super) fn new(limit: usize) -> Arc<Self> {
+    /// None open, at most `limit` at once.
+    #[must_use]
+    pub fn new(limit: usize) -> Arc<Self> {
         let open = Mutex::new(HashMap::new());
         Arc::new(Self { limit, turn: AtomicU64::new(0), open })
     }
@@ -59,7 +70,8 @@ impl Connections {
 
     /// A place for a new connection, at the cost of another one if necessary. `None`: every open
     /// connection is owed an answer.
-    pub(super) fn admit(self: &Arc<Self>) -> Option<Admitted> {
+    #[must_use]
+    pub fn admit(self: &Arc<Self>) -> Option<Admitted> {
         let mut open = self.lock();
         if open.len() >= self.limit && !evict(&mut open) {
             return None;
@@ -77,17 +89,17 @@ impl Connections {
 
     /// Drops the connection that waits for its client the longest, e.g. when the process has no
     /// more file descriptors.
-    pub(super) fn make_room(&self) {
+    pub fn make_room(&self) {
         evict(&mut self.lock());
     }
 
     /// Notes that the connection's request is complete and now ours to answer.
-    pub(super) fn take(place: &Place) {
+    pub fn take(place: &Place) {
         place.ours.store(true, Ordering::Relaxed);
     }
 
     /// Notes that the request is answered.
-    pub(super) fn answered(&self, place: &Place) {
+    pub fn answered(&self, place: &Place) {
         place.last.store(self.turn.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         place.ours.store(false, Ordering::Relaxed);
     }
@@ -115,6 +127,7 @@ mod tests {
         let second = connections.admit().unwrap();
         connections.answered(&first.place);
         let third = connections.admit().unwrap();
+        assert!(second.place.is_fresh() && !first.place.is_fresh());
         assert!(second.place.evicted.is_cancelled());
         assert!(!first.place.evicted.is_cancelled());
         assert!(!third.place.evicted.is_cancelled());
