@@ -7,6 +7,7 @@ mod alerts;
 mod architecture;
 mod cli;
 mod daemon;
+mod days;
 mod dead;
 mod disk;
 mod drill;

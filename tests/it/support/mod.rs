@@ -5,6 +5,7 @@ pub mod application;
 pub mod backends;
 mod bench;
 pub mod daemon;
+pub mod leaks;
 pub mod postgres;
 mod receiver;
 pub mod sink;

@@ -1,0 +1,1 @@
+//! Days on which the database is gone.

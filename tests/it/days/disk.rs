@@ -1,0 +1,1 @@
+//! Days on which the disk runs out.
