@@ -16,6 +16,7 @@ mod forward;
 mod inbox;
 mod migrations;
 mod receiver;
+mod secrets;
 mod store;
 mod support;
 mod sweep;

@@ -12,6 +12,9 @@ const FILES: [&str; 6] = ["pem", "secret", "token", "url", "key", "pat"];
 /// How a JSON web token with a header of ours begins.
 const TOKENS: [&str; 2] = ["eyJ0eXAiOiJKV1Qi", "eyJhbGciOiJSUzI1NiI"];
 
+/// A path of a URL that is no longer than this is a word, and no secret.
+const SPEAKING: usize = 12;
+
 /// Bytes of a payload that are looked for.
 const PIECE: usize = 40;
 
@@ -52,7 +55,7 @@ impl Leaks {
         leaks
     }
 
-    /// One secret, as it is and as bytes are shown by `Debug`.
+    /// One secret more: as it is, in base64, and as bytes are shown by `Debug`.
     pub fn secret(&mut self, name: &str, text: &str) {
         self.add(name, text);
         self.add(&format!("{name} in base64"), STANDARD.encode(text).trim_end_matches('='));
@@ -70,7 +73,7 @@ impl Leaks {
             self.secret(name, password);
             let plain = STANDARD.encode(format!("\0{}\0{decoded}", url.username()));
             self.add(&format!("{name} for AUTH PLAIN"), &plain);
-        } else if url.scheme().starts_with("http") && url.path().len() > 1 {
+        } else if url.scheme().starts_with("http") && url.path().len() > SPEAKING {
             self.secret(name, url.path());
         }
     }
@@ -114,10 +117,5 @@ impl Leaks {
             let rest = text[line..].lines().next().unwrap_or_default();
             panic!("{name} is in {place}: {rest}");
         }
-    }
-
-    /// How many texts are looked for.
-    pub fn len(&self) -> usize {
-        self.0.len()
     }
 }

@@ -9,6 +9,7 @@ pub mod leaks;
 pub mod postgres;
 mod receiver;
 pub mod sink;
+pub mod small_disk;
 pub mod smtp;
 
 pub use self::bench::{Bench, PERIOD, app_hook, minutes, start};
