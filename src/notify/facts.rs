@@ -14,6 +14,7 @@ use crate::{
             Shortfall, StoreFacts, SweepEnd, Thresholds,
         },
         ids::{Guid, HookName},
+        verdict::{Verdict, Wait},
     },
     report::Bench,
     store::{Store, StoreError, types::SweepRow},
@@ -173,7 +174,9 @@ impl Gatherer {
                     .first_attempt_at()
                     .zip(open.delivery.expires_at(hook.policy.window));
                 let Some((first_attempt_at, expires_at)) = times else { continue };
-                if verdict.is_missing() {
+                // The grace of one more attempt is no end of what has been missing.
+                let grace = matches!(verdict, Verdict::Waiting { why: Wait::Grace, .. });
+                if verdict.is_missing() || (grace && open.missing_since.is_some()) {
                     let lacking = Lacking {
                         guid: &open.delivery.guid,
                         verdict: &verdict,
