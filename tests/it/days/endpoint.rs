@@ -2,7 +2,7 @@
 
 use std::{fs, sync::Arc};
 
-use chrono::{TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use redeliverd::sandbox::github::{Backfill, Sending};
 
 use super::{Day, says};
@@ -20,9 +20,10 @@ async fn the_receiver_is_down_for_an_hour() {
     day.rig.serve().await;
     assert_eq!(day.rig.terminate().await, Some(0));
     let event = Arc::new(day.rig.next_event());
+    let now = day.rig.world.now();
     let down = (0..12).map(|n| Backfill {
         event: Arc::clone(&event),
-        at: Utc::now() - TimeDelta::minutes(60 - 5 * n),
+        at: now - TimeDelta::minutes(60 - 5 * n),
         status: "failed to connect to host".to_owned(),
         code: Some(502),
         redelivery: false,
@@ -39,8 +40,8 @@ async fn the_receiver_is_down_for_an_hour() {
     let missing = day.fires("deliveries_missing").await;
     says(&missing, &["12 deliveries on hook demo missing for more than 1s", "first attempted at"]);
     assert_eq!((&missing["count"], &missing["guids"][0]), (&12.into(), &lost[0].1.clone().into()));
-    let oldest: chrono::DateTime<Utc> = missing["oldest"].as_str().unwrap().parse().unwrap();
-    assert!((Utc::now() - oldest - TimeDelta::hours(1)).abs() < TimeDelta::minutes(1), "{oldest}");
+    let oldest: DateTime<Utc> = missing["oldest"].as_str().unwrap().parse().unwrap();
+    assert!((now - oldest - TimeDelta::hours(1)).abs() < TimeDelta::minutes(1), "{oldest}");
     assert_eq!(missing["command"], "redeliverd list --missing --hook demo");
     day.only(&["deliveries_missing", "endpoint_failing"]);
 
