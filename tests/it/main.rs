@@ -16,6 +16,7 @@ mod forward;
 mod inbox;
 mod migrations;
 mod receiver;
+mod schedule;
 mod secrets;
 mod store;
 mod support;
