@@ -9,6 +9,7 @@ pub mod app;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod doctor;
 pub mod domain;
 pub mod forward;
 pub mod github;

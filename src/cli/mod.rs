@@ -5,6 +5,7 @@ mod context;
 mod dead;
 mod deliveries;
 mod dismiss;
+mod doctor;
 mod exit;
 mod migrate;
 mod packaging;
@@ -69,6 +70,10 @@ enum Command {
     Dead(dead::Command),
     /// Take deliveries out of missing
     Dismiss(dismiss::Args),
+    /// Check clock, key, App, webhook, database and channels, and say what to do
+    Doctor,
+    /// Ask the running daemon whether it is alive; exit code 0 if so
+    Healthcheck,
     /// Check, show or describe the configuration
     #[command(subcommand)]
     Config(config::Args),
@@ -123,6 +128,8 @@ async fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Redeliver(args) => repair::run(file, &args, repair::How::Redeliver, style).await,
         Command::Fetch(args) => repair::run(file, &args, repair::How::Fetch, style).await,
         Command::Dismiss(args) => dismiss::run(file, &args, style).await,
+        Command::Doctor => doctor::run(file, style).await,
+        Command::Healthcheck => doctor::healthcheck(file, style).await,
         Command::Config(args) => config::run(file, &args, style),
         Command::Replay(args) => replay::run(file, &args, style).await,
         Command::Dead(command) => dead::run(file, &command, style).await,

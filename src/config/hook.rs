@@ -5,7 +5,6 @@ use url::Url;
 
 use super::{
     Api, Hook,
-    check::SweepRules,
     checker::{Check, delta},
     credential::credential,
     forward::forward,
@@ -14,6 +13,7 @@ use super::{
     raw,
     read::{At, Wrong},
     secret,
+    sweep::SweepRules,
     web::{self, ApiHost},
 };
 use crate::domain::{

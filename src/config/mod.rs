@@ -16,6 +16,7 @@ mod read;
 mod secret;
 mod span;
 mod suggest;
+mod sweep;
 mod tree;
 mod web;
 
@@ -35,6 +36,7 @@ pub use self::{
     problem::{Problem, Problems, Severity},
     secret::SecretNote,
     span::span,
+    web::host_window,
 };
 use crate::domain::{delivery::words, ids::HookName, policy::Policy};
 
@@ -204,6 +206,15 @@ pub struct Source {
 
 words!(Migrate { Auto = "auto", Manual = "manual" });
 words!(LogFormat { Auto = "auto", Text = "text", Json = "json" });
+
+impl Api {
+    /// Names the credential, so that all its users share what is remembered of it; no secret.
+    #[must_use]
+    pub fn credential_name(&self) -> String {
+        let Credential::App { issuer, .. } = &self.credential;
+        format!("{}|{issuer}", self.base.origin().ascii_serialization())
+    }
+}
 
 impl Config {
     /// The hook of that name.

@@ -34,6 +34,16 @@ impl ApiHost {
     }
 }
 
+/// How long GitHub keeps deliveries at the host of an API (GITHUB.md section 3); `None`: the host is
+/// this machine, so that nobody can say.
+#[must_use]
+pub fn host_window(api: &Url) -> Option<TimeDelta> {
+    match ApiHost::of(api) {
+        ApiHost::Loopback => None,
+        host @ (ApiHost::Cloud | ApiHost::Server) => Some(host.window()),
+    }
+}
+
 /// Whether the URL names this machine: 127.0.0.0/8, `::1` or `localhost`.
 pub(super) fn is_loopback(url: &Url) -> bool {
     match url.host() {

@@ -1,4 +1,4 @@
-//! The three verbs of the delivery API, and how each survives what GitHub may answer.
+//! The three verbs of the delivery API and what `doctor` asks, and how each survives what GitHub may answer.
 
 use std::{fmt, sync::Arc};
 
@@ -7,10 +7,10 @@ use http::{Method, StatusCode};
 use url::Url;
 
 use super::{
-    Detail, Meta, PAGE_ROWS, Page, PageRef,
+    AppInfo, Detail, HookConfig, Meta, PAGE_ROWS, Page, PageRef,
     auth::{self, Signer},
     error::{Failure, GitHubError, SetupError},
-    limits, pages,
+    headers, pages,
     pages::Scope,
     refusal::{Call, Parties},
     transport::{Answer, Cut, SendFault, Timing, Transport},
@@ -28,6 +28,9 @@ const MAX_BODY: usize = 32 << 20;
 const MAX_IGNORED_BODY: usize = 64 << 10;
 /// The deliveries of an App's own webhook.
 const APP_DELIVERIES: &str = "/app/hook/deliveries";
+/// The App itself, and the settings of its webhook.
+const APP: &str = "/app";
+const APP_HOOK_CONFIG: &str = "/app/hook/config";
 
 /// A client for one hook's delivery log. Cheap to clone; clones share connections and the JWT. Its
 /// `Debug` shows no key and no token.
@@ -158,6 +161,30 @@ impl Client {
             }
         }
     }
+
+    /// The App that our key belongs to. Retried like a list.
+    ///
+    /// # Errors
+    /// See [`GitHubError`].
+    pub async fn app(&self) -> Result<(AppInfo, Meta), Failure> {
+        let (answer, meta) = self.0.read(Call::Head, &self.0.scope.endpoint(APP)).await?;
+        let app = wire::app(&answer.body)
+            .ok_or_else(|| self.0.parties.unexpected(&answer, "no App").after(meta.calls))?;
+        Ok((app, meta))
+    }
+
+    /// The App's webhook as GitHub has it. Retried like a list.
+    ///
+    /// # Errors
+    /// See [`GitHubError`].
+    pub async fn hook_config(&self) -> Result<(HookConfig, Meta), Failure> {
+        let url = self.0.scope.endpoint(APP_HOOK_CONFIG);
+        let (answer, meta) = self.0.read(Call::Head, &url).await?;
+        let config = wire::hook_config(&answer.body).ok_or_else(|| {
+            self.0.parties.unexpected(&answer, "no webhook configuration").after(meta.calls)
+        })?;
+        Ok((config, meta))
+    }
 }
 
 impl Inner {
@@ -211,7 +238,7 @@ impl Inner {
         if answer.status != StatusCode::UNAUTHORIZED || !auth::is_about_time(&answer.message()) {
             return Ok(answer);
         }
-        let Some(github_now) = limits::date(&answer.headers) else { return Ok(answer) };
+        let Some(github_now) = headers::date(&answer.headers) else { return Ok(answer) };
         let offset = self.signer.follow_clock(github_now);
         tracing::warn!(
             github.clock_offset_seconds = offset.num_seconds(),
@@ -235,7 +262,7 @@ impl Inner {
 }
 
 fn meta(answer: &Answer, calls: u32) -> Meta {
-    let remaining = limits::number(&answer.headers, "x-ratelimit-remaining");
+    let remaining = headers::number(&answer.headers, "x-ratelimit-remaining");
     let clock_offset: Option<TimeDelta> = answer.clock_offset();
     Meta { calls, remaining, clock_offset }
 }

@@ -1,9 +1,12 @@
 //! Whether an answer is a rate limit, and until when.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use http::{HeaderMap, StatusCode, header};
+use http::{StatusCode, header};
 
-use super::transport::Answer;
+use super::{
+    headers::{http_date, number},
+    transport::Answer,
+};
 
 /// How long to wait when GitHub names no time. Growing it on repetition is the caller's part.
 const DEFAULT_WAIT: TimeDelta = TimeDelta::minutes(1);
@@ -33,20 +36,6 @@ pub(super) fn limited_until(answer: &Answer) -> Option<DateTime<Utc>> {
         None => return None,
     };
     Some(answer.received_at + wait.clamp(MIN_WAIT, MAX_WAIT))
-}
-
-/// A whole number in a header.
-pub(super) fn number(headers: &HeaderMap, name: &str) -> Option<i64> {
-    headers.get(name)?.to_str().ok()?.trim().parse().ok()
-}
-
-/// GitHub's clock as the `Date` header tells it, in whole seconds.
-pub(super) fn date(headers: &HeaderMap) -> Option<DateTime<Utc>> {
-    http_date(headers.get(header::DATE)?.to_str().ok()?)
-}
-
-fn http_date(text: &str) -> Option<DateTime<Utc>> {
-    DateTime::parse_from_rfc2822(text.trim()).ok().map(|date| date.to_utc())
 }
 
 fn retry_after(answer: &Answer) -> Option<TimeDelta> {

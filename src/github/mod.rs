@@ -3,6 +3,7 @@
 mod auth;
 mod client;
 mod error;
+mod headers;
 mod limits;
 mod pages;
 mod refusal;
@@ -84,6 +85,30 @@ pub struct Detail {
     pub payload: Vec<u8>,
 }
 
+/// The App that a key belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppInfo {
+    /// Its id.
+    pub id: i64,
+    /// Its client id; `None` on servers that know none.
+    pub client_id: Option<String>,
+    /// Its name for people.
+    pub name: String,
+}
+
+/// A webhook as GitHub has it. The URL may hold credentials: not in `Debug`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct HookConfig {
+    /// Where GitHub posts to. `None`: nowhere.
+    pub url: Option<String>,
+    /// `json` or `form`; `None` when GitHub does not tell.
+    pub content_type: Option<String>,
+    /// Whether GitHub checks the receiver's certificate.
+    pub verifies_tls: bool,
+    /// Whether GitHub signs what it sends.
+    pub has_secret: bool,
+}
+
 /// What the headers of an answer told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Meta {
@@ -101,6 +126,16 @@ impl fmt::Debug for Detail {
             .field("guid", &self.guid)
             .field("event", &self.event)
             .field("payload_bytes", &self.payload.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for HookConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HookConfig")
+            .field("content_type", &self.content_type)
+            .field("verifies_tls", &self.verifies_tls)
+            .field("has_secret", &self.has_secret)
             .finish_non_exhaustive()
     }
 }

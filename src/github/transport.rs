@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 use tower::service_fn;
 use url::Url;
 
-use super::{error::SetupError, limits, scrub::scrub};
+use super::{error::SetupError, headers, scrub::scrub};
 use crate::clock::SharedClock;
 
 /// Bytes of an answer that is no success, at most; the rest is not read.
@@ -187,12 +187,12 @@ impl Answer {
 
     /// GitHub's clock minus ours. `None` without a readable `Date`.
     pub(super) fn clock_offset(&self) -> Option<TimeDelta> {
-        limits::date(&self.headers).map(|date| date - self.received_at)
+        headers::date(&self.headers).map(|date| date - self.received_at)
     }
 
     /// The time of the answer on GitHub's clock, or on ours where it does not tell.
     pub(super) fn github_now(&self) -> DateTime<Utc> {
-        limits::date(&self.headers).unwrap_or(self.received_at)
+        headers::date(&self.headers).unwrap_or(self.received_at)
     }
 }
 

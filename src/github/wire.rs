@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
-    Detail, Listed,
+    AppInfo, Detail, HookConfig, Listed,
     scrub::{bounded, scrub},
 };
 use crate::domain::{
@@ -129,6 +129,52 @@ pub(super) fn detail(body: &[u8]) -> Result<DetailBody, Reason> {
     let headers = sent.headers.map(headers).unwrap_or_default();
     let payload = payload.get().as_bytes().to_vec();
     Ok(DetailBody::Whole(Detail { guid, event, headers, payload }))
+}
+
+/// The App. `None` when the answer has no readable id.
+pub(super) fn app(body: &[u8]) -> Option<AppInfo> {
+    #[derive(Deserialize)]
+    struct App<'a> {
+        #[serde(borrow)]
+        id: Option<&'a RawValue>,
+        #[serde(borrow)]
+        client_id: Option<&'a RawValue>,
+        #[serde(borrow)]
+        name: Option<&'a RawValue>,
+    }
+    let app: App<'_> = object(serde_json::from_slice(body).ok()?).ok()?;
+    Some(AppInfo {
+        id: app.id.and_then(whole)?,
+        client_id: app.client_id.and_then(text).map(Cow::into_owned),
+        name: app.name.and_then(text).map(|name| scrub(&name)).unwrap_or_default(),
+    })
+}
+
+/// The webhook's settings. `None` when the answer is no object. GitHub shows a set secret as
+/// asterisks, and omits it when there is none (GITHUB.md section 5).
+pub(super) fn hook_config(body: &[u8]) -> Option<HookConfig> {
+    #[derive(Deserialize)]
+    struct Config<'a> {
+        #[serde(borrow)]
+        url: Option<&'a RawValue>,
+        #[serde(borrow)]
+        content_type: Option<&'a RawValue>,
+        #[serde(borrow)]
+        insecure_ssl: Option<&'a RawValue>,
+        #[serde(borrow)]
+        secret: Option<&'a RawValue>,
+    }
+    let config: Config<'_> = object(serde_json::from_slice(body).ok()?).ok()?;
+    let filled = |raw: Option<&RawValue>| {
+        raw.and_then(text).map(Cow::into_owned).filter(|text| !text.is_empty())
+    };
+    Some(HookConfig {
+        url: filled(config.url),
+        content_type: filled(config.content_type),
+        // A number or a string of digits, by host.
+        verifies_tls: config.insecure_ssl.and_then(whole) != Some(1),
+        has_secret: filled(config.secret).is_some(),
+    })
 }
 
 /// The headers that are strings, in GitHub's order.

@@ -4,15 +4,16 @@ use std::{str::FromStr, time::Duration};
 
 use secrecy::ExposeSecret;
 use sqlx::{
-    ConnectOptions, Connection as _,
+    ConnectOptions,
     postgres::{PgConnectOptions, PgPool, PgPoolOptions},
     sqlite::{
         SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
     },
 };
+use tokio::time::timeout;
 use url::Url;
 
-use super::{Result, StoreError, error::sqlite_locked, file::DatabaseFile};
+use super::{Result, StoreError, error::sqlite_locked, file::DatabaseFile, write_lock::WriteLock};
 use crate::config::Database;
 
 /// How long a statement waits for SQLite's write lock, or for a connection. Shorter than the ten
@@ -29,12 +30,18 @@ const READERS: u32 = 4;
 /// Connections to PostgreSQL.
 const POSTGRES_CONNECTIONS: u32 = 10;
 
-/// Pages in SQLite's WAL before a commit also copies them into the main file: 16 MiB. Fewer make
-/// the receiver sync the main file too often, more make that one commit slow.
-const CHECKPOINT_PAGES: &str = "4096";
+/// Bytes of a page of a new SQLite file. GUIDs are random, so each row of a commit changes a page of
+/// its own in the indexes that begin with them, and whole pages are what is written: small ones make
+/// half the bytes of SQLite's usual 4096 (docs/performance.md).
+const PAGE_BYTES: u32 = 1024;
+
+/// Pages in SQLite's WAL before a commit also copies them into the main file: 32 MiB. Fewer make the
+/// receiver sync the main file too often; more make that one commit slow, and a full disk harder to
+/// leave (`reserve.rs`).
+const CHECKPOINT_PAGES: &str = "32768";
 
 /// Bytes to which the WAL is cut back after it was copied.
-const WAL_BYTES: &str = "33554432";
+const WAL_BYTES: &str = "50331648";
 
 /// KiB of page cache of the writing connection: GUIDs are random, so the indexes' inner pages
 /// should stay in memory.
@@ -45,7 +52,7 @@ const WRITER_CACHE_KIB: &str = "-16384";
 pub(super) enum Backend {
     /// One connection writes, so that no writer ever meets another one of this process; several
     /// read beside it.
-    Sqlite { write: SqlitePool, read: SqlitePool, file: DatabaseFile },
+    Sqlite { write: WriteLock, read: SqlitePool, file: DatabaseFile },
     /// One pool for everything.
     Postgres(PgPool),
 }
@@ -68,7 +75,9 @@ macro_rules! in_write {
     ($backend:expr, |$tx:ident| $body:expr) => {
         match $backend {
             $crate::store::backend::Backend::Sqlite { write, file, .. } => {
-                let mut $tx = write.begin_with($crate::store::dialect::SQLITE_BEGIN).await?;
+                use sqlx::Connection as _;
+                let mut held = write.acquire().await?;
+                let mut $tx = held.begin_with($crate::store::dialect::SQLITE_BEGIN).await?;
                 let value = $body;
                 $tx.commit().await?;
                 file.check_in_place()?;
@@ -159,46 +168,43 @@ async fn connect_sqlite(url: &str, create: bool) -> Result<Backend> {
         .clone()
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
+        .page_size(PAGE_BYTES)
         .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
         .pragma("journal_size_limit", WAL_BYTES)
+        // A statement of many rows keeps the pages it changed until it is done, in a file by default.
+        .pragma("temp_store", "MEMORY")
         .pragma("cache_size", WRITER_CACHE_KIB);
-    // A connection to a file does not go stale, so it is neither tested nor replaced by age. But when
-    // SQLite itself rolls back, as on a full disk, the driver still counts the transaction and
-    // refuses to begin another one on that connection for ever.
-    let pool = SqlitePoolOptions::new()
-        .acquire_timeout(PATIENCE)
-        .before_acquire(|connection, _| {
-            let usable = !connection.is_in_transaction();
-            Box::pin(std::future::ready(Ok(usable)))
-        })
-        .idle_timeout(None)
-        .max_lifetime(None)
-        .test_before_acquire(false);
-    let write = connect_writer(pool.clone().max_connections(1), writer)
-        .await
-        .map_err(|e| open(reason(&e)))?;
+    let write = connect_writer(&writer).await.map_err(|e| open(reason(&e)))?;
     let file =
         DatabaseFile::opened(&path).map_err(|e| open(format!("cannot look at the file: {e}")))?;
-    let read = pool.max_connections(READERS).connect_lazy_with(options.read_only(true));
+    // A connection to a file does not go stale, so it is neither tested nor replaced by age.
+    let read = SqlitePoolOptions::new()
+        .acquire_timeout(PATIENCE)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .test_before_acquire(false)
+        .max_connections(READERS)
+        .connect_lazy_with(options.read_only(true));
     Ok(Backend::Sqlite { write, read, file })
 }
 
 /// Opens the writing connection. While another process turns a new file to WAL, or is the last to
-/// close it, SQLite may say "locked" at once instead of waiting; so this asks again for a while.
-async fn connect_writer(
-    pool: SqlitePoolOptions,
-    options: SqliteConnectOptions,
-) -> Result<SqlitePool, sqlx::Error> {
-    let mut left = OPEN_TRIES;
-    loop {
-        match pool.clone().connect_with(options.clone()).await {
-            Err(sqlx::Error::Database(error)) if left > 0 && sqlite_locked(error.as_ref()) => {
-                left -= 1;
-                tokio::time::sleep(OPEN_PAUSE).await;
+/// close it, SQLite may say "locked" at once instead of waiting; so this asks again for a while. Who
+/// keeps the file locked is waited for no longer than a statement would be.
+async fn connect_writer(options: &SqliteConnectOptions) -> Result<WriteLock, sqlx::Error> {
+    let tries = async {
+        let mut left = OPEN_TRIES;
+        loop {
+            match WriteLock::connect(options.clone(), PATIENCE).await {
+                Err(sqlx::Error::Database(error)) if left > 0 && sqlite_locked(error.as_ref()) => {
+                    left -= 1;
+                    tokio::time::sleep(OPEN_PAUSE).await;
+                }
+                result => return result,
             }
-            result => return result,
         }
-    }
+    };
+    timeout(PATIENCE, tries).await.map_err(|_| sqlx::Error::PoolTimedOut)?
 }
 
 async fn connect_postgres(url: &str) -> Result<Backend> {
@@ -232,7 +238,8 @@ fn reason(error: &sqlx::Error) -> String {
     if let sqlx::Error::Database(database) = error {
         database.message().to_owned()
     } else if let sqlx::Error::PoolTimedOut = error {
-        format!("no connection within {} s; is the server running?", PATIENCE.as_secs())
+        let waited = PATIENCE.as_secs();
+        format!("no connection within {waited} s; is the server running, or the file locked?")
     } else {
         error.to_string()
     }
@@ -281,9 +288,11 @@ mod tests {
         let settings = Database { url, migrate: Migrate::Auto };
         let backend = Backend::connect(&settings, true).await.unwrap();
         let Backend::Sqlite { write, .. } = &backend else { panic!("not SQLite") };
-        sqlx::query("CREATE TABLE heap (bytes BLOB)").execute(write).await.unwrap();
+        let mut held = write.acquire().await.unwrap();
+        sqlx::query("CREATE TABLE heap (bytes BLOB)").execute(&mut *held).await.unwrap();
         // To SQLite that is a full disk: code 13, and it rolls back by itself.
-        sqlx::query("PRAGMA max_page_count = 8").execute(write).await.unwrap();
+        sqlx::query("PRAGMA max_page_count = 8").execute(&mut *held).await.unwrap();
+        drop(held);
         let full = store(&backend, 1 << 20).await.unwrap_err();
         assert!(matches!(full, StoreError::Unavailable(_)), "{full}");
         store(&backend, 1).await.unwrap();

@@ -1,6 +1,9 @@
 //! Brings the schema up to date: forward only, all or nothing, one process at a time.
 
-use sqlx::migrate::{Migrate as _, MigrateError, Migrator};
+use sqlx::{
+    Connection as _,
+    migrate::{Migrate as _, MigrateError, Migrator},
+};
 
 use super::{
     Result, StoreError,
@@ -55,6 +58,14 @@ pub(super) async fn run(settings: &Database) -> Result<usize> {
     ran
 }
 
+/// How many migrations are to be applied. Creates and changes nothing.
+pub(super) async fn lacking(settings: &Database) -> Result<usize> {
+    let backend = Backend::connect(settings, false).await?;
+    let lacking = pending(&backend).await;
+    backend.close().await;
+    lacking
+}
+
 /// Pastes into both arms with the arm's own words: connection pool, migrator, SQL.
 macro_rules! each {
     ($backend:expr, |$pool:ident, $migrator:ident, $begin:ident, $guard:ident, $has:ident| $body:expr) => {{
@@ -95,7 +106,8 @@ async fn pending(backend: &Backend) -> Result<usize> {
 /// lock behind. Returns how many ran: none when another process was faster.
 async fn apply(backend: &Backend) -> Result<usize> {
     each!(backend, |pool, migrator, begin, guard, _has| {
-        let mut tx = pool.begin_with(begin).await?;
+        let mut connection = pool.acquire().await?;
+        let mut tx = connection.begin_with(begin).await?;
         let ran = async {
             for statement in guard {
                 sqlx::query(*statement).execute(&mut *tx).await?;

@@ -15,6 +15,7 @@ mod facts;
 mod file;
 mod hooks;
 mod inbox;
+mod inspect;
 mod lease;
 mod limits;
 mod list;
@@ -23,11 +24,12 @@ mod pack;
 mod prune;
 mod receipts;
 mod redeliveries;
-mod reserve;
+pub mod reserve;
 mod rows;
 mod sweeps;
 pub mod types;
 mod verdicts;
+mod write_lock;
 mod writer;
 
 use std::sync::Arc;
@@ -39,7 +41,7 @@ use self::{
     backend::{Backend, in_write},
     writer::Writer,
 };
-pub use self::{backup::BackupError, error::StoreError, migrate::MIGRATORS};
+pub use self::{backup::BackupError, error::StoreError, inspect::Durability, migrate::MIGRATORS};
 use crate::config::Database;
 
 type Result<T, E = StoreError> = std::result::Result<T, E>;

@@ -14,7 +14,7 @@ use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use super::{Result, Store, StoreError, backend::Backend, dialect::SQLITE_CHECKPOINT};
 
 /// The log's usual size twice: room to copy it, and room for the changes that follow.
-const BYTES: u64 = 32 << 20;
+pub const BYTES: u64 = 64 << 20;
 
 impl Store {
     /// Sets the space aside, where that has not been done and twice as much is free. Nothing happens
@@ -39,15 +39,21 @@ impl Store {
                 Ok(()) | Err(_) => {}
             }
         }
-        sqlx::query(SQLITE_CHECKPOINT).execute(write).await?;
+        sqlx::query(SQLITE_CHECKPOINT).execute(&mut *write.acquire().await?).await?;
         Ok(())
     }
 
     fn reserve(&self) -> Option<PathBuf> {
-        let mut name = self.file()?.to_path_buf().into_os_string();
-        name.push("-reserve");
-        Some(name.into())
+        self.file().map(beside)
     }
+}
+
+/// The name of the reserve of an SQLite file.
+#[must_use]
+pub fn beside(database: &Path) -> PathBuf {
+    let mut name = database.to_path_buf().into_os_string();
+    name.push("-reserve");
+    name.into()
 }
 
 fn set_aside(path: &Path) -> io::Result<()> {

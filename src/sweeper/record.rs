@@ -40,8 +40,7 @@ impl Settings {
     /// Derives credential name and fingerprint from the configuration.
     #[must_use]
     pub fn new(hook: config::Hook, sweep: config::Sweep) -> Self {
-        let config::Credential::App { issuer, .. } = &hook.api.credential;
-        let credential = format!("{}|{issuer}", hook.api.base.origin().ascii_serialization());
+        let credential = hook.api.credential_name();
         // Pace and caps are looked at anew in every sweep anyway.
         let fingerprint = config::rules_fingerprint(&hook);
         Self { hook, sweep, credential, fingerprint }

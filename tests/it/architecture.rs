@@ -22,6 +22,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("notify", &["domain", "clock", "config", "store", "report", "sweeper", "telemetry"]),
     ("sweeper", &["domain", "clock", "config", "store", "github", "telemetry"]),
     ("admin", &["domain", "clock", "config", "store", "report", "sweeper", "telemetry"]),
+    ("doctor", &["domain", "clock", "config", "github", "notify", "store"]),
     (
         "app",
         &[
@@ -61,6 +62,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "app",
             "clock",
             "config",
+            "doctor",
+            "doctor",
             "domain",
             "github",
             "lifecycle",
@@ -87,7 +90,10 @@ const HOMES: &[(&str, &[&str])] = &[
     ("lettre", &["notify/email.rs"]),
     ("rustix", &["notify/space.rs", "store/reserve.rs"]),
     ("prometheus_client", &["telemetry/", "receiver/hook.rs"]),
-    ("reqwest", &["github/transport.rs", "sandbox/github/", "forward/", "notify/"]),
+    (
+        "reqwest",
+        &["github/transport.rs", "sandbox/github/", "forward/", "notify/", "doctor/reach.rs"],
+    ),
 ];
 
 /// What the pure core may name at all.

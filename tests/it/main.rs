@@ -10,6 +10,7 @@ mod daemon;
 mod days;
 mod dead;
 mod disk;
+mod doctor;
 mod drill;
 mod examples;
 mod forward;

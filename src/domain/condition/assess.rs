@@ -43,7 +43,7 @@ pub fn assess(facts: &Facts, thresholds: &Thresholds, now: DateTime<Utc>) -> Vec
 
 fn endpoint(hook: &HookFacts, now: DateTime<Utc>) -> Finding {
     let name = &hook.name;
-    let draft = Draft::of(name, Condition::EndpointFailing, "redeliverd list --missing");
+    let draft = Draft::of(name, Condition::EndpointFailing, "redeliverd doctor");
     // The list tells of attempts only as far as it was read.
     let unread = match &hook.complete_at {
         Ok(Some(at)) if later(*at, HookFacts::ATTEMPTS_BACK) > now => None,
@@ -114,7 +114,7 @@ fn overdue(
 
 fn signatures(hook: &HookFacts, started_at: DateTime<Utc>, now: DateTime<Utc>) -> Finding {
     let name = &hook.name;
-    let draft = Draft::of(name, Condition::SignatureFailures, "redeliverd config check");
+    let draft = Draft::of(name, Condition::SignatureFailures, "redeliverd doctor");
     let requests = hook.requests;
     if requests.unverified < UNVERIFIED || requests.unverified <= requests.verified {
         // A start forgets the requests before it, and cures no secret.
@@ -139,7 +139,7 @@ fn signatures(hook: &HookFacts, started_at: DateTime<Utc>, now: DateTime<Utc>) -
 
 fn silence(hook: &HookFacts, thresholds: &Thresholds, now: DateTime<Utc>) -> Finding {
     let name = &hook.name;
-    let draft = Draft::of(name, Condition::Silence, "redeliverd status");
+    let draft = Draft::of(name, Condition::Silence, "redeliverd doctor");
     let Some(after) = thresholds.silence_after else {
         return draft.resolved("silence_after is not set");
     };
@@ -160,7 +160,7 @@ fn silence(hook: &HookFacts, thresholds: &Thresholds, now: DateTime<Utc>) -> Fin
 }
 
 fn store(facts: &StoreFacts) -> Finding {
-    let draft = Draft::whole(Condition::StoreFailing, "redeliverd status");
+    let draft = Draft::whole(Condition::StoreFailing, "redeliverd doctor");
     match facts {
         StoreFacts::Writable => draft.resolved("the database takes writes"),
         StoreFacts::Failing(why) => draft.fires(format!(

@@ -17,7 +17,7 @@ const BEHIND: TimeDelta = TimeDelta::minutes(8);
 
 pub(super) fn authorization(hook: &HookFacts) -> Finding {
     let name = &hook.name;
-    let draft = Draft::of(name, Condition::GithubAuthFailing, "redeliverd sweep --dry-run");
+    let draft = Draft::of(name, Condition::GithubAuthFailing, "redeliverd doctor");
     let sweep = match &hook.last_sweep {
         Err(why) => return draft.unknown("whether GitHub takes the credential", why),
         Ok(None) => {

@@ -332,3 +332,31 @@ async fn a_page_beyond_the_limit_is_refused_and_a_huge_error_is_cut() {
     let GitHubError::Refused { message, .. } = error else { panic!("{error}") };
     assert_eq!(message.chars().count(), 301);
 }
+
+#[tokio::test]
+async fn the_app_and_its_webhook_are_read_and_the_url_stays_out_of_debug() {
+    let server = Server::start(|_| {
+        vec![
+            reply(200, &[], r#"{"id":4242,"slug":"ci","client_id":"Iv23li","name":"CI","owner":null}"#),
+            reply(
+                200,
+                &[],
+                r#"{"url":"https://u:hidden@h.example/webhook","content_type":"form","insecure_ssl":"1","secret":"********"}"#,
+            ),
+            reply(200, &[], r#"{"url":"","content_type":null,"insecure_ssl":0}"#),
+        ]
+    })
+    .await;
+    let client = client(&server.origin);
+    let (app, _) = client.app().await.unwrap();
+    assert_eq!((app.id, app.client_id.as_deref(), app.name.as_str()), (4242, Some("Iv23li"), "CI"));
+    let (hook, _) = client.hook_config().await.unwrap();
+    assert_eq!(hook.url.as_deref(), Some("https://u:hidden@h.example/webhook"));
+    assert_eq!(hook.content_type.as_deref(), Some("form"));
+    assert!(!hook.verifies_tls && hook.has_secret);
+    assert!(!format!("{hook:?}").contains("hidden"));
+    let (bare, _) = client.hook_config().await.unwrap();
+    assert_eq!((bare.url, bare.content_type), (None, None));
+    assert!(bare.verifies_tls && !bare.has_secret);
+    assert_eq!(server.lines(), ["GET /app", "GET /app/hook/config", "GET /app/hook/config"]);
+}

@@ -35,6 +35,9 @@ pub struct HookConfig {
     pub secret: SecretString,
     /// How the payload is sent.
     pub content_type: ContentType,
+    /// Whether the certificate of the URL is left unchecked. It is only shown: the sender speaks plain
+    /// http.
+    pub insecure_ssl: bool,
 }
 
 /// How the payload is sent (GITHUB.md section 5).

@@ -70,6 +70,7 @@ pub fn write_app(dir: &Path, url: String) -> anyhow::Result<App> {
             url,
             secret: SecretString::from(secret),
             content_type: ContentType::Json,
+            insecure_ssl: false,
         },
     };
     Ok(App { setup, entry })

@@ -150,7 +150,7 @@ async fn the_secret_is_rotated_on_one_side_only() {
     // No sweep is needed to see it.
     let wrong = day.fires("signature_failures").await;
     says(&wrong, &["4 of 5 requests on hook demo in the last 15m", "webhook secret"]);
-    assert_eq!(wrong["command"], "redeliverd config check");
+    assert_eq!(wrong["command"], "redeliverd doctor");
 
     day.rig.terminate().await;
     day.rig.serve().await;

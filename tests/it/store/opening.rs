@@ -74,3 +74,16 @@ async fn a_file_locked_by_somebody_else_is_unavailable_not_broken() {
     assert!(store.records());
     assert!(store.receipt(&ci(), &guid("a")).await.unwrap().is_some());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_somebody_keeps_to_himself_is_not_waited_for_longer_than_a_statement() {
+    let backend = backends::sqlite();
+    backend.open().await.close().await;
+    let mut other = SqliteConnection::connect(backend.url()).await.unwrap();
+    other.execute("PRAGMA locking_mode = EXCLUSIVE").await.unwrap();
+    other.execute("BEGIN EXCLUSIVE").await.unwrap();
+    let started = tokio::time::Instant::now();
+    let message = refusal(backend.url()).await;
+    assert!(message.contains("locked"), "{message}");
+    assert!(started.elapsed() < Duration::from_secs(9), "{:?}", started.elapsed());
+}

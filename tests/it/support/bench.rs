@@ -153,6 +153,7 @@ impl Bench {
                 url: receiver.start().await,
                 secret: SECRET.into(),
                 content_type: redeliverd::sandbox::github::ContentType::Json,
+                insecure_ssl: false,
             },
         });
         if hook.policy.trust != Trust::Github {

@@ -7,7 +7,7 @@ use axum::{
 };
 use secrecy::ExposeSecret;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     super::hook::{ContentType, HookConfig},
@@ -62,6 +62,7 @@ pub(super) struct Patch {
     url: Option<String>,
     content_type: Option<String>,
     secret: Option<String>,
+    insecure_ssl: Option<Value>,
 }
 
 /// `PATCH /app/hook/config`
@@ -72,6 +73,11 @@ pub(super) async fn configure(
 ) -> Response {
     let Ok(Json(patch)) = body else { return error(400, "Problems parsing JSON", CONFIG_DOCS) };
     let content_type = match patch.content_type.as_deref().map(ContentType::from_word) {
+        Some(None) => return error(422, "Validation Failed", CONFIG_DOCS),
+        Some(known) => known,
+        None => None,
+    };
+    let insecure_ssl = match patch.insecure_ssl.as_ref().map(insecure) {
         Some(None) => return error(422, "Validation Failed", CONFIG_DOCS),
         Some(known) => known,
         None => None,
@@ -88,12 +94,23 @@ pub(super) async fn configure(
         config.secret = secret.into();
     }
     config.content_type = content_type.unwrap_or(config.content_type);
+    config.insecure_ssl = insecure_ssl.unwrap_or(config.insecure_ssl);
     shown(config)
+}
+
+/// What `insecure_ssl` means, a string or a number; `None` for anything but 0 and 1.
+fn insecure(value: &Value) -> Option<bool> {
+    match value.as_i64().or_else(|| value.as_str()?.parse().ok())? {
+        0 => Some(false),
+        1 => Some(true),
+        _ => None,
+    }
 }
 
 fn shown(config: &HookConfig) -> Response {
     let mut body = json!({
-        "content_type": config.content_type.as_str(), "insecure_ssl": "0", "url": config.url,
+        "content_type": config.content_type.as_str(), "insecure_ssl": if config.insecure_ssl { "1" } else { "0" },
+        "url": config.url,
     });
     if !config.secret.expose_secret().is_empty()
         && let Some(fields) = body.as_object_mut()

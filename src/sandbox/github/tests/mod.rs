@@ -157,6 +157,7 @@ fn setup(name: &str, app_id: u64, url: &str) -> HookSetup {
             url: url.to_owned(),
             secret: SECRET.into(),
             content_type: ContentType::Json,
+            insecure_ssl: false,
         },
     }
 }
