@@ -5,6 +5,7 @@
 //! died, is taken over when its lease ends.
 
 mod breaker;
+mod echo;
 mod request;
 mod send;
 mod sign;

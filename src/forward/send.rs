@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use http::header::RETRY_AFTER;
 
-use super::{Forwarder, request};
+use super::{Forwarder, echo, request};
 use crate::{
     domain::retry::{self, HandoverResult},
     store::{
@@ -56,12 +56,10 @@ impl Forwarder {
                     .map(|repository| (repository, request::happened_at(&event)));
                 let headers =
                     request::headers(&self.hook, &event, claimed.nth, self.secret.as_ref());
-                let request = self
-                    .client
-                    .post(self.settings.url.clone())
-                    .headers(headers)
-                    .body(event.receipt.arrival.body);
-                (answer(request).await, mark)
+                let body = event.receipt.arrival.body;
+                let request =
+                    self.client.post(self.settings.url.clone()).headers(headers).body(body.clone());
+                (answer(request, &body).await, mark)
             }
             _ => (Answer::none(HandoverResult::Unsendable, why), None),
         };
@@ -92,7 +90,7 @@ impl Forwarder {
     }
 }
 
-async fn answer(request: reqwest::RequestBuilder) -> Answer {
+async fn answer(request: reqwest::RequestBuilder, body: &[u8]) -> Answer {
     let response = match request.send().await {
         Ok(response) => response,
         Err(error) => return failed(error),
@@ -108,12 +106,13 @@ async fn answer(request: reqwest::RequestBuilder) -> Answer {
         result: retry::classify(status),
         status_code: Some(status),
         retry_after,
-        detail: words(response).await,
+        detail: words(response, body).await,
     }
 }
 
-/// The beginning of the answer's body as text; `None`: empty.
-async fn words(mut response: reqwest::Response) -> Option<String> {
+/// The beginning of the answer's body as text; `None`: empty. A payload in it is not kept a second
+/// time, where logs and lists would show it.
+async fn words(mut response: reqwest::Response, body: &[u8]) -> Option<String> {
     let (mut kept, mut read) = (Vec::new(), 0);
     while let Ok(Some(chunk)) = response.chunk().await {
         read += chunk.len();
@@ -122,6 +121,9 @@ async fn words(mut response: reqwest::Response) -> Option<String> {
         if read > READ {
             break;
         }
+    }
+    if echo::repeats(&kept, body) {
+        return Some("the answer repeats the event".to_owned());
     }
     let text: String = String::from_utf8_lossy(&kept)
         .trim()

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use tokio::time::Instant;
 
 use super::{backlog::Backlog, meter::Meter, space::free_space};
@@ -14,11 +14,12 @@ use crate::{
             Shortfall, StoreFacts, SweepEnd, Thresholds,
         },
         ids::{Guid, HookName},
+        verdict::{Verdict, Wait},
     },
     report::Bench,
     store::{Store, StoreError, types::SweepRow},
     sweeper::Ending,
-    telemetry::{HookLabel, Metrics},
+    telemetry::Metrics,
 };
 
 /// Deliveries read at once; bounds memory, not the answer.
@@ -41,6 +42,7 @@ pub(super) struct Gatherer {
     metrics: Arc<Metrics>,
     thresholds: Thresholds,
     started_at: DateTime<Utc>,
+    able_since: DateTime<Utc>,
     hooks: BTreeMap<HookName, Memory>,
 }
 
@@ -76,14 +78,18 @@ impl Gatherer {
                 (hook.name.clone(), Memory { meter, ..Memory::default() })
             })
             .collect();
-        Self { config, store, metrics, thresholds, started_at, hooks }
+        let able_since = started_at;
+        Self { config, store, metrics, thresholds, started_at, able_since, hooks }
     }
 
     /// Everything known at `now`.
     pub(super) async fn gather(&mut self, now: DateTime<Utc>) -> Facts {
         let store = match self.store.check_writable(now).await {
             Ok(()) => StoreFacts::Writable,
-            Err(error) => StoreFacts::Failing(error.to_string()),
+            Err(error) => {
+                self.able_since = now;
+                StoreFacts::Failing(error.to_string())
+            }
         };
         let config = Arc::clone(&self.config);
         let mut hooks = Vec::with_capacity(config.hooks.len());
@@ -91,7 +97,8 @@ impl Gatherer {
             hooks.push(self.hook(hook, now).await);
         }
         let disk = space(self.store.file()).await;
-        Facts { started_at: self.started_at, store, disk, hooks }
+        let (started_at, able_since) = (self.started_at, self.able_since);
+        Facts { started_at, able_since, store, disk, hooks }
     }
 
     async fn hook(&mut self, hook: &Hook, now: DateTime<Utc>) -> HookFacts {
@@ -117,13 +124,8 @@ impl Gatherer {
         let back = clock.to_githubs(now - HookFacts::ATTEMPTS_BACK);
         let attempts = self.store.attempts_since(name, back).await;
         let sweeps = self.store.sweeps(Some(name), SWEEPS).await;
-        let offset =
-            self.metrics.github_clock_offset_seconds.get(&HookLabel { hook: name.to_string() });
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "`as` saturates; a clock is never so wrong"
-        )]
-        let clock_offset = offset.map(|gauge| TimeDelta::seconds(gauge.get() as i64));
+        // Stored by the last sweep, so a process that has not swept yet has it too.
+        let clock_offset = Some(clock.get()).filter(|offset| !offset.is_zero());
         HookFacts {
             name: name.clone(),
             missing: self.missing(bench, memory, now).await.map_err(|error| error.to_string()),
@@ -181,7 +183,9 @@ impl Gatherer {
                     .first_attempt_at()
                     .zip(open.delivery.expires_at(hook.policy.window));
                 let Some((first_attempt_at, expires_at)) = times else { continue };
-                if verdict.is_missing() {
+                // The grace of one more attempt is no end of what has been missing.
+                let grace = matches!(verdict, Verdict::Waiting { why: Wait::Grace, .. });
+                if verdict.is_missing() || (grace && open.missing_since.is_some()) {
                     let lacking = Lacking {
                         guid: &open.delivery.guid,
                         verdict: &verdict,

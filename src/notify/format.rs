@@ -43,9 +43,12 @@ pub fn lines(notice: &Notice) -> Vec<String> {
     lines
 }
 
-/// The GUIDs, and how many more there are.
+/// The GUIDs, and how many more there are; empty where none is named.
 #[must_use]
 pub fn guids(notice: &Notice) -> String {
+    if notice.guids.is_empty() {
+        return String::new();
+    }
     let named: Vec<_> = notice.guids.iter().map(Guid::as_str).collect();
     let more = notice.count.saturating_sub(named.len() as u64);
     let named = named.join(", ");

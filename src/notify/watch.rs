@@ -221,8 +221,10 @@ impl Watcher {
         if self.role == Role::Silent {
             return;
         }
-        self.keep(&findings).await;
-        self.looks.send_replace(Some(Arc::new(Snapshot { term: self.term, findings })));
+        let look = Arc::new(Snapshot { term: self.term, findings });
+        // First, for a database that is gone keeps whoever writes to it waiting.
+        self.looks.send_replace(Some(Arc::clone(&look)));
+        self.keep(&look.findings).await;
     }
 
     /// Since when the finding's state holds. A condition that held, could not be seen, and holds,

@@ -2,17 +2,14 @@
 
 use std::{
     collections::BTreeSet,
-    fs::{self, File},
-    io::{ErrorKind, Write},
-    path::{Path, PathBuf},
-    process::{Command, Output},
+    fs,
     time::{Duration, Instant},
 };
 
 use aws_lc_rs::hmac;
 use reqwest::Response;
 
-use crate::support::daemon::Rig;
+use crate::support::{daemon::Rig, small_disk::SmallDisk};
 
 /// More than twice what the daemon sets aside.
 const DISK_MIB: u64 = 192;
@@ -22,53 +19,6 @@ const RESERVE: &str = "redeliverd.db-reserve";
 
 /// How long payloads are kept.
 const KEPT: Duration = Duration::from_secs(1);
-
-/// A file system in memory; gone with the test, however that ends.
-struct SmallDisk(PathBuf);
-
-impl SmallDisk {
-    fn mount(at: PathBuf) -> Self {
-        fs::create_dir(&at).unwrap();
-        let options = format!("size={DISK_MIB}m,mode=0700,uid=$(id -u)");
-        let mounted = as_root(&format!("mount -t tmpfs -o {options} tmpfs"), &at);
-        let words = String::from_utf8_lossy(&mounted.stderr);
-        assert!(mounted.status.success(), "mounting a tmpfs takes root or sudo: {words}");
-        Self(at)
-    }
-
-    /// Takes all that is free, but for so many MiB.
-    fn fill_up_to(&self, name: &str, left_mib: u64) -> PathBuf {
-        let path = self.0.join(name);
-        let mut file = File::create(&path).unwrap();
-        let block = vec![0; 1 << 20];
-        loop {
-            match file.write_all(&block) {
-                Ok(()) => {}
-                Err(error) if error.kind() == ErrorKind::StorageFull => break,
-                Err(error) => panic!("{error}"),
-            }
-        }
-        let taken = file.metadata().unwrap().len();
-        file.set_len(taken.saturating_sub(left_mib << 20)).unwrap();
-        path
-    }
-
-    fn holds(&self, name: &str) -> bool {
-        self.0.join(name).exists()
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        // Lazily, for the daemon may still have files open there.
-        let _ = as_root("umount -l", &self.0);
-    }
-}
-
-fn as_root(command: &str, path: &Path) -> Output {
-    let script = format!("sudo=; [ \"$(id -u)\" = 0 ] || sudo='sudo -n'; $sudo {command} \"$0\"");
-    Command::new("sh").arg("-c").arg(script).arg(path).output().unwrap()
-}
 
 /// Sends events of its own, as GitHub signs them.
 struct Sender<'a> {
@@ -158,7 +108,7 @@ async fn served() -> (Rig, SmallDisk) {
          [alerts]\ncheck_every = \"200ms\"\n",
     )
     .await;
-    let disk = SmallDisk::mount(rig.dir.path().join("disk"));
+    let disk = SmallDisk::mount(rig.dir.path().join("disk"), DISK_MIB);
     rig.serve().await;
     rig.eventually("space is set aside", async |_| disk.holds(RESERVE)).await;
     (rig, disk)
@@ -201,7 +151,7 @@ async fn a_full_disk_is_refused_alerted_pruned_and_over_without_a_restart() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_reserve_prune_says_what_to_do_and_room_made_elsewhere_is_enough() {
     let (mut rig, disk) = served().await;
-    fs::remove_file(disk.0.join(RESERVE)).unwrap();
+    fs::remove_file(disk.path.join(RESERVE)).unwrap();
     let ballast = disk.fill_up_to("ballast", 20);
     let mut sender = Sender::new(&rig);
     refused(sender.send_until_refused().await).await;
@@ -234,6 +184,6 @@ async fn doctor_tells_of_little_space_and_of_a_reserve_that_is_gone() {
     let set_aside = ("pass".to_owned(), "64 MiB set aside".to_owned());
     rig.eventually("space is set aside", async |_| disk.holds(RESERVE)).await;
     assert_eq!(result("disk_reserve").await, set_aside);
-    fs::remove_file(disk.0.join(RESERVE)).unwrap();
+    fs::remove_file(disk.path.join(RESERVE)).unwrap();
     assert_eq!(result("disk_reserve").await.0, "warn");
 }

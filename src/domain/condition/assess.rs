@@ -3,7 +3,8 @@
 use chrono::{DateTime, Utc};
 
 use super::{
-    Condition, Disk, Facts, Finding, HookFacts, Look, StoreFacts, SweepEnd, Thresholds,
+    Condition, Disk, Facts, Finding, HookFacts, Look, StoreFacts, Thresholds,
+    credential::authorization,
     draft::{Draft, span, time},
     handover::{dead, stalled},
     shortfall::{closing, exhausted, lost, missing},
@@ -27,9 +28,9 @@ pub fn assess(facts: &Facts, thresholds: &Thresholds, now: DateTime<Utc>) -> Vec
             lost(hook),
             exhausted(hook),
             endpoint(hook, now),
-            overdue(hook, thresholds, facts.started_at, now),
+            overdue(hook, thresholds, facts.able_since, now),
             authorization(hook),
-            signatures(hook),
+            signatures(hook, facts.started_at, now),
             silence(hook, thresholds, now),
             dead(hook),
             stalled(hook, now),
@@ -81,7 +82,7 @@ fn endpoint(hook: &HookFacts, now: DateTime<Utc>) -> Finding {
 fn overdue(
     hook: &HookFacts,
     thresholds: &Thresholds,
-    started_at: DateTime<Utc>,
+    able_since: DateTime<Utc>,
     now: DateTime<Utc>,
 ) -> Finding {
     let name = &hook.name;
@@ -90,8 +91,8 @@ fn overdue(
         Err(why) => return draft.unknown("when the last complete sweep was", why),
         Ok(at) => *at,
     };
-    // A daemon that was stopped sweeps at its start, and needs the time for that.
-    let since = complete_at.map_or(started_at, |at| at.max(started_at));
+    // Whoever was stopped, or had no store, needs the time to sweep again.
+    let since = complete_at.map_or(able_since, |at| at.max(able_since));
     if now - since <= thresholds.period * 3 {
         return draft.resolved("sweeps end in time");
     }
@@ -111,37 +112,18 @@ fn overdue(
     finding
 }
 
-fn authorization(hook: &HookFacts) -> Finding {
-    let name = &hook.name;
-    let draft = Draft::of(name, Condition::GithubAuthFailing, "redeliverd doctor");
-    let sweep = match &hook.last_sweep {
-        Err(why) => return draft.unknown("whether GitHub takes the credential", why),
-        Ok(None) => {
-            return draft.unknown("whether GitHub takes the credential", "no sweep has ended yet");
-        }
-        Ok(Some(sweep)) => sweep,
-    };
-    let error = sweep.error.as_deref().unwrap_or("no reason given");
-    match sweep.end {
-        SweepEnd::Authorized => draft.resolved("GitHub takes the credential"),
-        SweepEnd::Unclear => draft.unknown("whether GitHub takes the credential", error),
-        SweepEnd::Unauthorized => {
-            let clock = hook.clock_offset.map_or_else(String::new, |offset| {
-                format!(" (GitHub's clock minus ours: {} s)", offset.num_seconds())
-            });
-            draft.fires(format!(
-                "GitHub refuses the credential of hook {name}: {error}; likely causes: the clock \
-                 of this host{clock}, a revoked or wrong private key, a wrong App id"
-            ))
-        }
-    }
-}
-
-fn signatures(hook: &HookFacts) -> Finding {
+fn signatures(hook: &HookFacts, started_at: DateTime<Utc>, now: DateTime<Utc>) -> Finding {
     let name = &hook.name;
     let draft = Draft::of(name, Condition::SignatureFailures, "redeliverd doctor");
     let requests = hook.requests;
     if requests.unverified < UNVERIFIED || requests.unverified <= requests.verified {
+        // A start forgets the requests before it, and cures no secret.
+        if requests.verified == 0 && now - started_at < HookFacts::REQUESTS_BACK {
+            return draft.unknown(
+                "whether signatures match",
+                "this process was started lately and has verified none yet",
+            );
+        }
         return draft.resolved("signatures match");
     }
     let mut finding = draft.fires(format!(

@@ -13,6 +13,8 @@ pub type Look<T> = Result<T, String>;
 pub struct Facts {
     /// When this process began to watch.
     pub started_at: DateTime<Utc>,
+    /// Since when sweeps could be made: the start, or the end of the last failure of the store.
+    pub able_since: DateTime<Utc>,
     /// Whether the store takes writes.
     pub store: StoreFacts,
     /// The file system of the database.
@@ -53,7 +55,7 @@ pub struct HookFacts {
     pub attempts: Look<Attempts>,
     /// The newest finished sweep; `None`: there was none yet.
     pub last_sweep: Look<Option<LastSweep>>,
-    /// GitHub's clock minus ours, as last measured.
+    /// GitHub's clock minus ours, as last measured; `None`: they agree, or nobody knows.
     pub clock_offset: Option<TimeDelta>,
     /// Requests to the receiver in the last [`HookFacts::REQUESTS_BACK`].
     pub requests: Requests,

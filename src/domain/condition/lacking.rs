@@ -14,7 +14,7 @@ use crate::domain::{
 pub struct Lacking<'a> {
     /// Which.
     pub guid: &'a Guid,
-    /// Its verdict: one that counts as missing.
+    /// Its verdict: one that counts as missing, or the grace of one more attempt.
     pub verdict: &'a Verdict,
     /// When it was first attempted.
     pub first_attempt_at: DateTime<Utc>,

@@ -4,6 +4,7 @@
 //! could not be made is not a check that passed.
 
 mod assess;
+mod credential;
 mod draft;
 mod facts;
 mod handover;

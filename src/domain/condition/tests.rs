@@ -57,6 +57,7 @@ fn sweep(end: SweepEnd) -> LastSweep {
 fn facts(hook: HookFacts) -> Facts {
     Facts {
         started_at: ago(DAY),
+        able_since: ago(DAY),
         store: StoreFacts::Writable,
         disk: Ok(Disk { free: 50 << 30, total: 100 << 30 }),
         hooks: vec![hook],
@@ -147,8 +148,8 @@ fn each_condition_holds_ends_and_is_unknown_as_specified() {
         ("the last sweep is three periods ago", C::SweepOverdue, Resolved, hook(|h| h.complete_at = Ok(Some(ago(6))))),
         ("it is longer ago", C::SweepOverdue, Firing, hook(|h| h.complete_at = Ok(Some(ago(7))))),
         ("there never was one", C::SweepOverdue, Firing, hook(|h| h.complete_at = Ok(None))),
-        ("there never was one, and the daemon has just started", C::SweepOverdue, Resolved, Box::new(|f| { f.started_at = ago(5); f.hooks[0].complete_at = Ok(None); })),
-        ("it is long ago because the daemon was stopped", C::SweepOverdue, Resolved, Box::new(|f| { f.started_at = ago(5); f.hooks[0].complete_at = Ok(Some(ago(DAY))); })),
+        ("there never was one, and the daemon has just started", C::SweepOverdue, Resolved, Box::new(|f| { f.able_since = ago(5); f.hooks[0].complete_at = Ok(None); })),
+        ("it is long ago because the daemon was stopped, or its store was gone", C::SweepOverdue, Resolved, Box::new(|f| { f.able_since = ago(5); f.hooks[0].complete_at = Ok(Some(ago(DAY))); })),
         ("the last sweep cannot be told", C::SweepOverdue, Unknown, hook(|h| h.complete_at = nowhere())),
         // O13, A15
         ("GitHub answers 401", C::GithubAuthFailing, Firing, hook(|h| h.last_sweep = Ok(Some(sweep(SweepEnd::Unauthorized))))),
@@ -156,9 +157,17 @@ fn each_condition_holds_ends_and_is_unknown_as_specified() {
         ("GitHub was never asked", C::GithubAuthFailing, Unknown, hook(|h| h.last_sweep = Ok(None))),
         ("sweeps cannot be read", C::GithubAuthFailing, Unknown, hook(|h| h.last_sweep = nowhere())),
         ("GitHub answers", C::GithubAuthFailing, Resolved, hook(|_| ())),
+        // A1
+        ("our clock is a little behind", C::GithubAuthFailing, Resolved, hook(|h| h.clock_offset = Some(TimeDelta::seconds(479)))),
+        ("tokens by our clock have ended", C::GithubAuthFailing, Firing, hook(|h| h.clock_offset = Some(TimeDelta::seconds(480)))),
+        ("our clock is a little ahead", C::GithubAuthFailing, Resolved, hook(|h| h.clock_offset = Some(TimeDelta::seconds(-60)))),
+        ("tokens by our clock have not begun", C::GithubAuthFailing, Firing, hook(|h| h.clock_offset = Some(TimeDelta::seconds(-61)))),
         // O12
         ("no signature matches", C::SignatureFailures, Firing, hook(|h| h.requests = Requests { verified: 0, unverified: 3 })),
         ("a stranger tries twice", C::SignatureFailures, Resolved, hook(|h| h.requests = Requests { verified: 0, unverified: 2 })),
+        ("a start forgets what failed before it", C::SignatureFailures, Unknown, Box::new(|f| { f.started_at = ago(14); f.hooks[0].requests = Requests::default(); })),
+        ("none came for a while after a start", C::SignatureFailures, Resolved, Box::new(|f| { f.started_at = ago(15); f.hooks[0].requests = Requests::default(); })),
+        ("the first one after a start matches", C::SignatureFailures, Resolved, Box::new(|f| { f.started_at = ago(1); f.hooks[0].requests = Requests { verified: 1, unverified: 0 }; })),
         ("strangers try beside good traffic", C::SignatureFailures, Resolved, hook(|h| h.requests = Requests { verified: 50, unverified: 50 })),
         ("something came an hour ago", C::Silence, Resolved, hook(|h| h.last_delivery_at = Ok(Some(ago(60))))),
         ("nothing came for longer", C::Silence, Firing, hook(|h| h.last_delivery_at = Ok(Some(ago(61))))),
@@ -252,6 +261,17 @@ fn a_refused_credential_names_its_likely_causes() {
     let finding = found(&facts(hook), Condition::GithubAuthFailing);
     for part in ["GitHub's own words", "-1200 s", "private key", "App id"] {
         assert!(finding.summary.contains(part), "{part}: {}", finding.summary);
+    }
+}
+
+#[test]
+fn a_wrong_clock_is_told_in_words_a_person_uses() {
+    for (offset, words) in [(1_201, "20m behind GitHub's"), (-90, "90s ahead of GitHub's")] {
+        let mut hook = healthy();
+        hook.clock_offset = Some(TimeDelta::seconds(offset));
+        let finding = found(&facts(hook), Condition::GithubAuthFailing);
+        assert!(finding.summary.contains(words), "{}", finding.summary);
+        assert_eq!(finding.command, "timedatectl");
     }
 }
 

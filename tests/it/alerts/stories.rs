@@ -128,6 +128,41 @@ async fn a_channel_that_refuses_is_asked_again_and_is_in_nobodys_way() {
     rig.eventually("it is asked for", async |rig| rig.world.redelivery_posts(&guid) > 0).await;
 }
 
+/// O31: a channel that takes the connection and never answers.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_channel_that_hangs_delays_no_other_and_no_sweep() {
+    let sink = Sink::start().await;
+    let mut rig = rig(&sink, &sink, &format!("{SLACK}{}", alertmanager(&sink))).await;
+    // The system takes connections for a listener that nobody asks.
+    let hanging = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/slack", hanging.local_addr().unwrap());
+    fs::write(rig.dir.path().join("slack.url"), url).unwrap();
+    rig.serve().await;
+    rig.world.faults(|faults| faults.api.redeliver = Redelivering::Forget);
+    let event = rig.next_event();
+    let guid = rig.world.emit_as(rig.hook, event, Sending::Answer(500)).await;
+    let refused = r#"redeliverd_channel_notifications_total{channel="slack",result="failed"}"#;
+    rig.eventually("the other channel is told", async |_| {
+        let alerts = sink.at("/api/v2/alerts").into_iter().map(|taken| taken.json());
+        alerts.into_iter().any(|alerts| alerts[0]["labels"]["alertname"] == "deliveries_missing")
+    })
+    .await;
+    let (sweeps, beats) = (rig.world.counters().list_calls, sink.at("/heartbeat").len());
+    rig.eventually("it is asked for again, sweep after sweep", async |rig| {
+        rig.world.redelivery_posts(&guid) > 1
+            && rig.world.counters().list_calls > sweeps + 2
+            && sink.at("/heartbeat").len() > beats + 2
+    })
+    .await;
+    let (_, metrics) = rig.get("/metrics").await.unwrap();
+    assert!(!metrics.as_str().unwrap().contains(refused), "it hangs still");
+    rig.eventually("it is given up and counted", async |rig| {
+        metric(rig, &format!("{refused} 1")).await
+    })
+    .await;
+    assert!(rig.log().contains("no answer within 10 s"), "{}", rig.log());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn test_alert_tries_every_channel_and_fails_with_any() {
     let sink = Sink::start().await;

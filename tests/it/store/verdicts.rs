@@ -68,10 +68,10 @@ async fn missing_since_spans_the_episode(backend: Backend) {
         (3, due(), Some(at(3))),
         (4, in_flight, Some(at(3))),
         (5, due(), Some(at(3))),
-        (6, grace, None),
-        (7, due(), Some(at(7))),
-        (8, due(), Some(at(7))),
-        (9, Verdict::Settled(Proof::Received), None),
+        (6, grace, Some(at(3))),
+        (7, due(), Some(at(3))),
+        (8, Verdict::Settled(Proof::Received), None),
+        (9, due(), Some(at(9))),
     ];
     for (minute, verdict, expected) in steps {
         store.save_verdicts(&lease, &[(guid("a"), verdict)], at(minute)).await.unwrap();

@@ -20,7 +20,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
-use super::address::free_address;
+use super::{address::free_address, leaks::Leaks};
 
 /// The longest that anything here is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -33,6 +33,8 @@ pub struct Rig {
     pub receiver: SocketAddr,
     pub admin: SocketAddr,
     pub dir: TempDir,
+    /// Environment of the daemon and of every command.
+    pub env: Vec<(&'static str, String)>,
     events: Generator,
     child: Option<Child>,
 }
@@ -57,7 +59,7 @@ impl Rig {
         );
         fs::write(dir.path().join("redeliverd.toml"), text).unwrap();
         let events = Generator::new(11);
-        Self { world, hook, github, receiver, admin, dir, events, child: None }
+        Self { world, hook, github, receiver, admin, dir, env: Vec::new(), events, child: None }
     }
 
     pub fn config(&self) -> PathBuf {
@@ -75,12 +77,18 @@ impl Rig {
         self.events.any()
     }
 
-    /// Starts `serve` and waits until the first sweep has adopted the hook.
+    /// Starts `serve` and waits until the first sweep has adopted the hook. It logs all it can, and
+    /// none of that may be a secret: see the end of the rig.
     pub async fn serve(&mut self) {
+        self.start();
+        self.ready().await;
+    }
+
+    /// Starts `serve`, whatever becomes of it.
+    pub fn start(&mut self) {
         let mut command = command(&self.config(), &["serve"]);
         command.stdout(Stdio::null());
         self.spawn(command);
-        self.ready().await;
     }
 
     /// Starts the daemon by another command line, its log kept like the other lives'.
@@ -90,7 +98,11 @@ impl Rig {
             .append(true)
             .open(self.dir.path().join("serve.log"))
             .unwrap();
-        self.child = Some(command.stderr(log).spawn().unwrap());
+        command
+            .env("RUST_LOG", "trace")
+            .envs(self.env.iter().map(|(name, value)| (*name, value)))
+            .stderr(log);
+        self.child = Some(command.spawn().unwrap());
     }
 
     pub async fn ready(&self) {
@@ -105,6 +117,14 @@ impl Rig {
     /// What `serve` has logged so far, over all its lives.
     pub fn log(&self) -> String {
         fs::read_to_string(self.dir.path().join("serve.log")).unwrap_or_default()
+    }
+
+    /// The same without what only the search for secrets wants.
+    fn headlines(&self) -> String {
+        let log = self.log();
+        let fine = ["\"level\":\"TRACE\"", "\"level\":\"DEBUG\""];
+        let lines = log.lines().filter(|line| !fine.iter().any(|level| line.contains(level)));
+        lines.collect::<Vec<_>>().join("\n")
     }
 
     /// `kill -9`: no warning, no clean-up.
@@ -135,6 +155,7 @@ impl Rig {
     /// Runs a command beside the daemon.
     pub async fn run(&self, args: &[&str]) -> Run {
         let mut command = command(&self.config(), args);
+        command.envs(self.env.iter().map(|(name, value)| (*name, value)));
         let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
         Run::of(&output)
     }
@@ -151,11 +172,26 @@ impl Rig {
         Some((code, serde_json::from_str(&text).unwrap_or(Value::String(text))))
     }
 
+    /// A request that changes something, with the admin token.
+    pub async fn post(&self, path: &str, body: &Value) -> Option<(u16, Value)> {
+        let token = fs::read_to_string(self.dir.path().join("admin.token")).unwrap();
+        let request = reqwest::Client::new().post(format!("http://{}{path}", self.admin));
+        let request = request.bearer_auth(token.trim()).header("content-type", "application/json");
+        let answer = request.body(body.to_string()).send().await.ok()?;
+        let code = answer.status().as_u16();
+        Some((code, answer.json().await.unwrap_or_default()))
+    }
+
+    /// Everything that this rig's secrets and payloads must not be found in.
+    pub fn leaks(&self) -> Leaks {
+        Leaks::of(self.dir.path(), &self.world)
+    }
+
     /// Looks again and again until `is` holds; fails after half a minute, showing the log.
     pub async fn eventually(&self, what: &str, is: impl AsyncFn(&Self) -> bool) {
         let end = Instant::now() + PATIENCE;
         while !is(self).await {
-            assert!(Instant::now() < end, "never: {what}\n{}", self.log());
+            assert!(Instant::now() < end, "never: {what}\n{}", self.headlines());
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
@@ -166,6 +202,10 @@ impl Drop for Rig {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
             let _ = child.wait();
+        }
+        // A test that fails already has its reason.
+        if !std::thread::panicking() {
+            self.leaks().none_in("the log of serve", &self.log());
         }
     }
 }

@@ -5,9 +5,11 @@ pub mod application;
 pub mod backends;
 mod bench;
 pub mod daemon;
+pub mod leaks;
 pub mod postgres;
 mod receiver;
 pub mod sink;
+pub mod small_disk;
 pub mod smtp;
 
 pub use self::bench::{Bench, PERIOD, app_hook, minutes, start};

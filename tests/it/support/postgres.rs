@@ -24,6 +24,11 @@ use tokio::sync::Mutex;
 /// How long the server may take to answer: six hundred tenths of a second.
 const PATIENCE: (u32, Duration) = (600, Duration::from_millis(100));
 
+const USER: &str = "test";
+
+/// Only [`OwnServer`] asks for it.
+pub(crate) const PASSWORD: &str = "the-password-of-the-database";
+
 const KEEPER: &str = r#"
 trap '' HUP INT TERM
 "$@" </dev/null >"$LOG" 2>&1 &
@@ -71,7 +76,13 @@ fn server() -> &'static Server {
 }
 
 fn start() -> Server {
-    let binaries = binaries();
+    let directory = make(&["--auth=trust"]);
+    let keeper = launch(&directory, &directory.display().to_string());
+    Server { directory, user: USER.to_owned(), _keeper: keeper }
+}
+
+/// A directory of a new cluster, not yet served; stays until somebody removes it.
+fn make(authentication: &[&str]) -> PathBuf {
     // Not under TMPDIR: the path of a Unix socket has at most 107 characters.
     let directory = tempfile::Builder::new()
         .prefix("redeliverd-pg-")
@@ -79,24 +90,34 @@ fn start() -> Server {
         .expect("a temporary directory")
         .keep();
     let user = owner();
-    if let Some((_, uid, gid)) = &user {
-        chown(&directory, Some(*uid), Some(*gid)).expect("root can give the directory away");
-    }
+    let give = |path: &Path| {
+        if let Some((_, uid, gid)) = &user {
+            chown(path, Some(*uid), Some(*gid)).expect("root can give it away");
+        }
+    };
+    give(&directory);
     fs::set_permissions(&directory, Permissions::from_mode(0o700)).expect("permissions");
-    let data = directory.join("data");
-
-    let made = command(user.as_ref(), &binaries.join("initdb"))
-        .args(["--auth=trust", "--username=test", "--encoding=UTF8", "--no-sync", "-D"])
-        .arg(&data)
+    fs::write(directory.join("password"), PASSWORD).expect("a file with the password");
+    give(&directory.join("password"));
+    let made = command(user.as_ref(), &binaries().join("initdb"))
+        .args(["--encoding=UTF8", "--no-sync", "--pwfile=password", "-U", USER])
+        .args(authentication)
+        .arg("-D")
+        .arg(directory.join("data"))
         .current_dir(&directory)
         .stdin(Stdio::null())
         .output()
         .expect("initdb runs");
     assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
+    directory
+}
 
+/// Serves the cluster until the returned shell's input ends, and then removes what `remove` names.
+fn launch(directory: &Path, remove: &str) -> Child {
+    let binaries = binaries();
     let log = directory.join("log");
     File::create(&log).expect("a log file");
-    let server = command(user.as_ref(), &binaries.join("postgres"));
+    let server = command(owner().as_ref(), &binaries.join("postgres"));
     #[expect(
         clippy::zombie_processes,
         reason = "it outlives the process on purpose and ends with it"
@@ -106,14 +127,14 @@ fn start() -> Server {
         .arg(server.get_program())
         .args(server.get_args())
         .arg("-D")
-        .arg(&data)
+        .arg(directory.join("data"))
         .arg("-k")
-        .arg(&directory)
+        .arg(directory)
         .args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=200"])
         .args(["-c", "shared_buffers=32MB"])
         .env("LOG", &log)
-        .env("DIRECTORY", &directory)
-        .current_dir(&directory)
+        .env("DIRECTORY", remove)
+        .current_dir(directory)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -125,15 +146,56 @@ fn start() -> Server {
         let ready = Command::new(binaries.join("pg_isready"))
             .arg("-q")
             .arg("-h")
-            .arg(&directory)
+            .arg(directory)
             .status()
             .is_ok_and(|status| status.success());
         if ready {
-            return Server { directory, user: "test".to_owned(), _keeper: keeper };
+            return keeper;
         }
         thread::sleep(pause);
     }
     panic!("PostgreSQL does not start: {}", fs::read_to_string(&log).unwrap_or_default());
+}
+
+/// A server of one test's own, which asks for a password and can be stopped.
+pub(crate) struct OwnServer {
+    directory: PathBuf,
+    keeper: Option<Child>,
+}
+
+impl OwnServer {
+    /// It serves, with the empty database `postgres`.
+    pub(crate) fn start() -> Self {
+        let directory = make(&["--auth=scram-sha-256"]);
+        let mut server = Self { directory, keeper: None };
+        server.resume();
+        server
+    }
+
+    /// The database's URL, with the password.
+    pub(crate) fn url(&self) -> String {
+        format!("postgres://{USER}:{PASSWORD}@localhost/postgres?host={}", self.directory.display())
+    }
+
+    /// It is gone, and every connection with it.
+    pub(crate) fn stop(&mut self) {
+        if let Some(mut keeper) = self.keeper.take() {
+            drop(keeper.stdin.take());
+            keeper.wait().expect("the shell ends");
+        }
+    }
+
+    /// It is back.
+    pub(crate) fn resume(&mut self) {
+        self.keeper = Some(launch(&self.directory, ""));
+    }
+}
+
+impl Drop for OwnServer {
+    fn drop(&mut self) {
+        self.stop();
+        let _ = fs::remove_dir_all(&self.directory);
+    }
 }
 
 /// Runs a program as the given account, as ourselves when there is none. `setpriv` replaces itself
