@@ -18,10 +18,13 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 /// The content type of the older Prometheus text format.
 const PLAIN: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The text, in OpenMetrics where that is asked for; 503 when the store cannot be read, so that a scrape never shows old gauges as new.
+/// The text, in OpenMetrics where that is asked for. When the store cannot be read, what would come
+/// from it is absent, so that a scrape never shows old gauges as new; that it cannot be read is told
+/// by the condition `store_failing`, which stays.
 pub(super) async fn metrics(State(admin): State<Admin>, headers: HeaderMap) -> Response {
     if let Err(error) = refresh(&admin).await {
-        return (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response();
+        tracing::warn!(%error, "metrics are formed without the store");
+        forget(&admin);
     }
     match admin.metrics.render() {
         Ok(text) if wants_open_metrics(&headers) => {
@@ -69,6 +72,15 @@ async fn refresh(admin: &Admin) -> Result<(), crate::store::StoreError> {
     let size = admin.store.size_bytes().await?;
     admin.metrics.database_size_bytes.set(i64::try_from(size).unwrap_or(i64::MAX));
     Ok(())
+}
+
+fn forget(admin: &Admin) {
+    admin.metrics.missing_deliveries.clear();
+    admin.metrics.inbox_events.clear();
+    admin.metrics.oldest_missing_age_seconds.clear();
+    admin.metrics.last_complete_sweep_timestamp_seconds.clear();
+    // A plain gauge cannot be absent; no database has this size.
+    admin.metrics.database_size_bytes.set(0);
 }
 
 #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 stay far below 2^53")]

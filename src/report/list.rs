@@ -1,6 +1,6 @@
 //! `list`: deliveries with verdict and reason.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -8,7 +8,12 @@ use serde::Serialize;
 use super::Bench;
 use crate::{
     config::{Config, Hook},
-    domain::{ids::HookName, policy::Trust, retry::HandoverState, verdict::Verdict},
+    domain::{
+        ids::{Guid, HookName},
+        policy::Trust,
+        retry::HandoverState,
+        verdict::Verdict,
+    },
     store::{
         Store, StoreError,
         types::{OpenDelivery, Query},
@@ -152,6 +157,8 @@ pub async fn list(
             limit: BATCH,
         };
         let (mut wanted, mut looked) = (query.limit, 0);
+        // GitHub may list one between two pages: from then on it stands further back, by its attempt.
+        let mut unlisted: HashSet<Guid> = HashSet::new();
         while wanted > 0 {
             let batch = store.list(&page).await?;
             let Some(last) = batch.last() else { break };
@@ -163,6 +170,11 @@ pub async fn list(
             page.before = Some((last.known_since(), last.delivery.guid.clone()));
             let mut judged = Vec::new();
             for open in &batch {
+                if open.delivery.attempts.is_empty() {
+                    unlisted.insert(open.delivery.guid.clone());
+                } else if unlisted.contains(&open.delivery.guid) {
+                    continue;
+                }
                 let verdict = bench.judge(&open.delivery, now);
                 let matches = (!query.missing || verdict.is_missing())
                     && query.verdict.as_deref().is_none_or(|word| word == verdict.word());

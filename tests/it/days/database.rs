@@ -68,10 +68,18 @@ async fn the_database_server_is_stopped() {
     .unwrap();
     let failing = day.told_firing("store_failing").await;
     says(&failing, &["the database does not take writes"]);
-    // Metrics may be refused while their numbers cannot be read, but none may say that all is well.
-    for condition in ["store_failing", "deliveries_missing", "sweep_overdue", "silence"] {
+    day.rig
+        .eventually("metrics say so", async |_| {
+            day.metric("store_failing").await.as_deref() == Some("1.0")
+        })
+        .await;
+    // What cannot be read is absent, and nothing says that all is well.
+    for condition in ["deliveries_missing", "sweep_overdue", "silence"] {
         assert_ne!(day.metric(condition).await.as_deref(), Some("0.0"), "{condition}");
     }
+    let (code, metrics) = day.rig.get("/metrics").await.unwrap();
+    assert_eq!(code, 200);
+    assert!(!metrics.as_str().unwrap().contains("redeliverd_missing_deliveries{"), "{metrics}");
     assert_eq!(day.told("silence").len(), 1, "unknown is not over");
     let guid = refused(&mut day).await;
 
