@@ -50,6 +50,27 @@ impl Report {
         Self { code: run.code, checks }
     }
 
+    /// The same, after people were told the same: each check, in the same order, with the same ending.
+    async fn both(rig: &Rig) -> Self {
+        let report = Self::of(rig).await;
+        let run = rig.run(&["doctor"]).await;
+        assert_eq!((run.code, run.stderr.as_str()), (report.code, ""));
+        let text: Vec<&str> = run.stdout.lines().filter(|line| !line.starts_with(' ')).collect();
+        let (sum, lines) = text.split_last().unwrap();
+        assert!(sum.starts_with(&format!("{} checks: ", report.checks.len())), "{}", run.stdout);
+        assert_eq!(lines.len(), report.checks.len(), "{}", run.stdout);
+        for (line, check) in lines.iter().zip(&report.checks) {
+            let name = check["name"].as_str().unwrap();
+            let shown = match check["hook"].as_str() {
+                Some(hook) => format!("{name} ({hook})"),
+                None => name.to_owned(),
+            };
+            let said = format!("{:<9}{shown} ", check["result"].as_str().unwrap());
+            assert!(line.starts_with(&said), "{said:?}: {line:?}");
+        }
+        report
+    }
+
     /// All of that name.
     fn all(&self, name: &str) -> Vec<&Value> {
         self.checks.iter().filter(|check| check["name"] == name).collect()
