@@ -185,6 +185,19 @@ async fn healthcheck_says_in_one_line_whether_the_daemon_answers() {
     let up = rig.run(&["healthcheck"]).await;
     assert_eq!((up.code, up.stderr.as_str()), (0, ""));
     assert_eq!(up.stdout, format!("healthy: the daemon answers at {}\n", rig.admin));
+    let ready = rig.run(&["healthcheck", "--ready"]).await;
+    assert_eq!((ready.code, ready.stderr.as_str()), (0, ""));
+    assert_eq!(ready.stdout, format!("ready: the daemon answers at {}\n", rig.admin));
+    // Alive and not ready are two things.
+    fs::remove_file(rig.dir.path().join("redeliverd.db")).unwrap();
+    rig.eventually("it is not ready", async |rig| {
+        rig.run(&["healthcheck", "--ready"]).await.code == 1
+    })
+    .await;
+    let unready = rig.run(&["healthcheck", "--ready"]).await;
+    assert_eq!(unready.stderr.lines().count(), 1, "{}", unready.stderr);
+    assert!(unready.stderr.contains("/readyz is answered 503"), "{}", unready.stderr);
+    assert_eq!(rig.run(&["healthcheck"]).await.code, 0);
     rig.kill();
     // An address that stands for all of the machine's is no address to connect to.
     let mut listen = rig.admin.to_string();
