@@ -4,8 +4,17 @@
 //! not read would make whoever sends wait, and what cannot be sent is noted and forgotten.
 
 use std::{
+    ffi::OsStr,
     fmt::Write as _,
     future::Future,
+    io,
+    os::{
+        linux::net::SocketAddrExt,
+        unix::{
+            ffi::OsStrExt,
+            net::{SocketAddr, UnixDatagram},
+        },
+    },
     sync::mpsc::{Receiver, SyncSender, sync_channel},
     thread,
     time::Duration,
@@ -41,8 +50,14 @@ impl ServiceManager {
     /// Whoever started this process, as its environment tells.
     #[must_use]
     pub fn of_process() -> Self {
-        let listens = std::env::var_os("NOTIFY_SOCKET").is_some_and(|path| !path.is_empty());
-        let messages = if listens { sender() } else { None };
+        let name = std::env::var_os("NOTIFY_SOCKET").filter(|name| !name.is_empty());
+        let messages = name.and_then(|name| match address(&name) {
+            Ok(address) => sender(address),
+            Err(error) => {
+                tracing::warn!(%error, "$NOTIFY_SOCKET cannot be used; nobody is told");
+                None
+            }
+        });
         let watchdog = sd_notify::watchdog_enabled().filter(|limit| !limit.is_zero());
         Self { watchdog: watchdog.filter(|_| messages.is_some()), messages }
     }
@@ -130,10 +145,20 @@ impl ServiceManager {
     }
 }
 
+/// The address that a name means: a path, or with `@` in front one in the abstract namespace.
+/// `sd-notify` takes the latter for a path, so the sending is ours.
+fn address(name: &OsStr) -> io::Result<SocketAddr> {
+    match name.as_bytes() {
+        [b'@', rest @ ..] => SocketAddr::from_abstract_name(rest),
+        _ => SocketAddr::from_pathname(name),
+    }
+}
+
 /// The thread that sends; `None`, and a warning, when there can be none.
-fn sender() -> Option<SyncSender<Message>> {
+fn sender(address: SocketAddr) -> Option<SyncSender<Message>> {
     let (messages, queue) = sync_channel(QUEUE);
-    let started = thread::Builder::new().name("notify".to_owned()).spawn(move || send(&queue));
+    let started =
+        thread::Builder::new().name("notify".to_owned()).spawn(move || send(&queue, &address));
     match started {
         Ok(_running) => Some(messages),
         Err(error) => {
@@ -143,7 +168,7 @@ fn sender() -> Option<SyncSender<Message>> {
     }
 }
 
-fn send(queue: &Receiver<Message>) {
+fn send(queue: &Receiver<Message>, address: &SocketAddr) {
     for message in queue {
         let text = match message {
             Message::Say(text) => text,
@@ -152,7 +177,9 @@ fn send(queue: &Receiver<Message>) {
                 continue;
             }
         };
-        if let Err(error) = sd_notify::notify(&[NotifyState::Custom(text.trim_end())]) {
+        let told = UnixDatagram::unbound()
+            .and_then(|socket| socket.send_to_addr(text.trim_end().as_bytes(), address));
+        if let Err(error) = told {
             tracing::debug!(%error, "the service manager could not be told");
         }
     }

@@ -25,6 +25,9 @@ use crate::{
 const FIRST_PAUSE: Duration = Duration::from_secs(15);
 const LONGEST_PAUSE: Duration = Duration::from_mins(10);
 
+/// How long what is being told may take once the daemon is to end: the receiver is down meanwhile.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
 /// How things stand, for every channel.
 #[derive(Debug)]
 pub(super) struct Snapshot {
@@ -120,7 +123,16 @@ impl Speaker {
             // A resolve notice tells of the time when the condition held.
             let began = said.map_or(*since, |said| said.since);
             let notice = Notice::of(finding, why, began, said.as_ref(), now);
-            let told = self.channel.notifier.tell(&notice).await;
+            let told = tokio::select! {
+                biased;
+                told = self.channel.notifier.tell(&notice) => told,
+                () = too_late(cancel) => {
+                    // Not noted as told, so the next process tells it: twice is better than never.
+                    let channel = &self.channel.name;
+                    tracing::warn!(channel, "a notice was given up because the daemon ends");
+                    return;
+                }
+            };
             count(&self.surroundings.metrics, &self.channel.name, &told);
             match told {
                 Ok(()) => self.note(finding, why, began, now).await,
@@ -210,4 +222,9 @@ impl Speaker {
         let next = next.saturating_mul(2).min(LONGEST_PAUSE);
         self.pause = Some(Pause { until: Instant::now() + pause, next });
     }
+}
+
+async fn too_late(cancel: &CancellationToken) {
+    cancel.cancelled().await;
+    tokio::time::sleep(LAST_WORDS).await;
 }

@@ -42,8 +42,13 @@ impl Heartbeat {
                 () = cancel.cancelled() => return,
                 changed = sweeps.changed() => if changed.is_err() { return },
             }
-            let sent =
-                http::send(self.client.get(self.url.expose_secret()), self.clock.now()).await;
+            let request = self.client.get(self.url.expose_secret());
+            // Whoever ends needs no dead man's switch, and the next process beats anew.
+            let sent = tokio::select! {
+                biased;
+                () = cancel.cancelled() => return,
+                sent = http::send(request, self.clock.now()) => sent,
+            };
             count(&self.metrics, NAME, &sent);
             if let Err(error) = sent {
                 tracing::warn!(%error, "the heartbeat was not taken");

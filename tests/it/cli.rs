@@ -187,3 +187,17 @@ async fn the_sandbox_ends_with_nothing_missing() {
     let repeated = application["repeated"].as_u64().unwrap();
     assert_eq!(application["requests"], 33 + repeated, "{application}");
 }
+
+/// O16: the zone of the host moves no run.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_schedule_is_in_utc_whatever_the_zone_of_the_host() {
+    let mut rig = Rig::new("").await;
+    rig.edit_config("* * * * * *", "0 30 2 * * *");
+    for zone in ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"] {
+        rig.env = vec![("TZ", zone.to_owned())];
+        let runs = rig.run(&["config", "check", "--json"]).await.json()["next_runs"].clone();
+        let runs = runs.as_array().unwrap();
+        assert_eq!(runs.len(), 3);
+        assert!(runs.iter().all(|run| run.as_str().unwrap().ends_with("T02:30:00Z")), "{runs:?}");
+    }
+}

@@ -35,7 +35,7 @@ async fn the_disk_gets_low_before_anything_is_lost() {
 /// S27: the alert goes out although what was told cannot be written down, and only once.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_disk_is_full() {
-    let (mut day, disk) = day(96).await;
+    let (mut day, disk) = day(192).await;
     day.arrival().await;
     let reserve = "redeliverd.db-reserve";
     day.rig.eventually("space is set aside", async |_| disk.holds(reserve)).await;

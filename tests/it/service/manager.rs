@@ -2,7 +2,11 @@
 
 use std::{
     net::TcpListener,
-    os::fd::OwnedFd,
+    os::{
+        fd::OwnedFd,
+        linux::net::SocketAddrExt,
+        unix::net::{SocketAddr, UnixDatagram as Bound},
+    },
     process::{Command, Stdio},
     time::Duration,
 };
@@ -17,14 +21,22 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A notify socket as systemd has one.
 pub struct Manager {
     socket: UnixDatagram,
-    path: String,
+    name: String,
 }
 
 impl Manager {
     pub fn new(rig: &Rig) -> Self {
         let path = rig.dir.path().join("notify.sock");
         let socket = UnixDatagram::bind(&path).unwrap();
-        Self { socket, path: path.display().to_string() }
+        Self { socket, name: path.display().to_string() }
+    }
+
+    /// The same in the abstract namespace, which has no files.
+    pub fn without_file(rig: &Rig) -> Self {
+        let name = rig.dir.path().join("notify").display().to_string();
+        let socket = Bound::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        Self { socket: UnixDatagram::from_std(socket).unwrap(), name: format!("@{name}") }
     }
 
     /// `serve` as this manager starts it, with sockets for `receiver` and `admin` where given.
@@ -50,7 +62,7 @@ impl Manager {
         );
         let mut command = Command::new("/bin/sh");
         command.env_clear().env("PATH", "/usr/bin:/bin").args(["-c", &script]);
-        command.env("NOTIFY_SOCKET", &self.path);
+        command.env("NOTIFY_SOCKET", &self.name);
         if !names.is_empty() {
             command.env("LISTEN_FDS", names.len().to_string());
             command.env("LISTEN_FDNAMES", names.join(":"));

@@ -51,6 +51,17 @@ async fn the_watchdog_is_fed_at_half_of_its_limit_and_during_reloads() {
     assert!(rig.log().contains("WatchdogSec is short"), "{}", rig.log());
 }
 
+/// A name that begins with `@` is no path.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_notify_socket_without_a_file_hears_the_same() {
+    let mut rig = Rig::new("").await;
+    let manager = Manager::without_file(&rig);
+    rig.spawn(manager.command(&rig, None, None));
+    manager.until("READY=1").await;
+    assert_eq!(rig.terminate().await, Some(0));
+    manager.until("STOPPING=1").await;
+}
+
 /// O22: a watchdog that is meant for another process is none of ours.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_fed_to_the_watchdog_of_another_process() {

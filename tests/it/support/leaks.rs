@@ -105,7 +105,7 @@ impl Leaks {
     }
 
     fn add(&mut self, name: &str, text: &str) {
-        assert!(text.len() > 4, "{name} is too short to be looked for");
+        assert!(text.len() >= 4, "{name} is too short to be looked for");
         self.0.push((name.to_owned(), text.to_owned()));
     }
 
