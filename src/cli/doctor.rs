@@ -14,7 +14,7 @@ use super::{
 use crate::{
     clock::SystemClock,
     config::{self, Env, LogFormat},
-    doctor::{self, Check, Ending, Findings, Patient},
+    doctor::{self, Check, Ending, Findings, Patient, Probe},
     telemetry,
 };
 
@@ -27,6 +27,7 @@ pub(super) async fn run(file: Option<&Path>, style: Style) -> anyhow::Result<Exi
     let findings = doctor::examine(Patient {
         config: &loaded.config,
         warnings: &loaded.warnings,
+        file: loaded.source.as_ref().map(|source| source.file.clone()),
         secrets: &loaded.secrets,
         credentials: env.credentials,
         clock: Arc::new(SystemClock),
@@ -80,10 +81,23 @@ fn painted(result: Ending, text: &str) -> String {
     format!("\u{1b}[{code}m{text}\u{1b}[0m")
 }
 
-/// For a container's health check: exit code 0 when the daemon's admin listener answers.
-pub(super) async fn healthcheck(file: Option<&Path>, style: Style) -> anyhow::Result<Exit> {
+#[derive(Debug, clap::Args)]
+pub(super) struct Healthcheck {
+    /// Ask whether it can also store what arrives
+    #[arg(long)]
+    ready: bool,
+}
+
+/// For a container's health check: exit code 0 when the daemon's admin listener says yes.
+pub(super) async fn healthcheck(
+    file: Option<&Path>,
+    args: &Healthcheck,
+    style: Style,
+) -> anyhow::Result<Exit> {
     let address = context::configuration(file)?.admin.listen;
-    let asked = doctor::healthy(address).await;
+    let (probe, word) =
+        if args.ready { (Probe::Ready, "ready") } else { (Probe::Alive, "healthy") };
+    let asked = doctor::healthy(address, probe).await;
     if style.json {
         let error = asked.as_ref().err();
         table::json(&serde_json::json!({ "healthy": asked.is_ok(), "error": error }))?;
@@ -91,10 +105,10 @@ pub(super) async fn healthcheck(file: Option<&Path>, style: Style) -> anyhow::Re
     }
     match asked {
         Ok(()) => {
-            table::out(&format!("healthy: the daemon answers at {address}"))?;
+            table::out(&format!("{word}: the daemon answers at {address}"))?;
             Ok(Exit::Fine)
         }
-        Err(why) => anyhow::bail!("no healthy daemon at {address} (admin.listen): {why}"),
+        Err(why) => anyhow::bail!("no {word} daemon at {address} (admin.listen): {why}"),
     }
 }
 

@@ -73,7 +73,7 @@ enum Command {
     /// Check clock, key, App, webhook, database and channels, and say what to do
     Doctor,
     /// Ask the running daemon whether it is alive; exit code 0 if so
-    Healthcheck,
+    Healthcheck(doctor::Healthcheck),
     /// Check, show or describe the configuration
     #[command(subcommand)]
     Config(config::Args),
@@ -129,7 +129,7 @@ async fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Fetch(args) => repair::run(file, &args, repair::How::Fetch, style).await,
         Command::Dismiss(args) => dismiss::run(file, &args, style).await,
         Command::Doctor => doctor::run(file, style).await,
-        Command::Healthcheck => doctor::healthcheck(file, style).await,
+        Command::Healthcheck(args) => doctor::healthcheck(file, &args, style).await,
         Command::Config(args) => config::run(file, &args, style),
         Command::Replay(args) => replay::run(file, &args, style).await,
         Command::Dead(command) => dead::run(file, &command, style).await,

@@ -1,5 +1,7 @@
 //! Which URLs are acceptable, what host an API URL means, and how a URL is shown.
 
+use std::time::Duration;
+
 use chrono::TimeDelta;
 use url::{Host, Url};
 
@@ -25,6 +27,14 @@ impl ApiHost {
         }
     }
 
+    /// After this such a host gives a delivery up (GITHUB.md section 5).
+    fn patience(self) -> Duration {
+        match self {
+            Self::Server => Duration::from_secs(30),
+            Self::Cloud | Self::Loopback => Duration::from_secs(10),
+        }
+    }
+
     /// How far back such a host lists and redelivers (GITHUB.md section 3).
     pub(super) fn window(self) -> TimeDelta {
         match self {
@@ -42,6 +52,13 @@ pub fn host_window(api: &Url) -> Option<TimeDelta> {
         ApiHost::Loopback => None,
         host @ (ApiHost::Cloud | ApiHost::Server) => Some(host.window()),
     }
+}
+
+/// After how long the host of an API gives a delivery up (GITHUB.md section 5); a simulation counts
+/// as github.com.
+#[must_use]
+pub fn host_patience(api: &Url) -> Duration {
+    ApiHost::of(api).patience()
 }
 
 /// Whether the URL names this machine: 127.0.0.0/8, `::1` or `localhost`.

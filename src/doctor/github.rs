@@ -6,13 +6,16 @@ use super::{Check, webhook};
 use crate::{
     config::{Credential, Hook},
     domain::clock_offset::ClockOffset,
-    github::{AppInfo, Client, GitHubError, Meta, Page, PageRef},
+    github::{AppInfo, Client, Failure, GitHubError, Page, PageRef},
 };
 
 /// From here on a clock is remarked on, and from here on called wrong: a token is dated back by a
 /// minute, and GitHub takes none from the future (GITHUB.md section 6).
 const CLOCK_WARN_SECONDS: i64 = 10;
 const CLOCK_FAIL_SECONDS: i64 = 60;
+
+/// So long a delivery is taken for a sign that the webhook is still switched on.
+const ACTIVE_HOURS: i64 = 1;
 
 /// The checks that need GitHub, in the order in which they are shown.
 const NAMES: [&str; 10] = [
@@ -34,18 +37,25 @@ pub(super) async fn checks(hook: &Hook, client: &Client, now: DateTime<Utc>) -> 
     let (app, meta) = match client.app().await {
         Ok(known) => known,
         Err(failure) => {
-            let refused = matches!(failure.error, GitHubError::Unauthorized { .. });
             let key = failed("key", &failure.error);
-            let (why, advice) = if refused {
-                ("GitHub refuses the key", "put the key right first")
-            } else {
-                ("GitHub gives no usable answer", "see key, and try again later")
-            };
-            return (rest_unknown(vec![key], why, advice), refused);
+            if !is_refusal(&failure) {
+                let why = "GitHub gives no usable answer";
+                return (rest_unknown(vec![key], why, "see key, and try again later"), false);
+            }
+            // The refusal has GitHub's time, and a wrong clock is a likely cause.
+            let found = vec![clock(failure.clock_offset), key];
+            return (
+                rest_unknown(found, "GitHub refuses the key", "put the key right first"),
+                true,
+            );
         }
     };
-    let mut checks =
-        vec![clock(&meta), Check::pass("key", "GitHub accepts it"), same_app(issuer, &app)];
+    let mut checks = vec![
+        clock(meta.clock_offset),
+        Check::pass("key", "GitHub accepts it"),
+        same_app(issuer, &app),
+    ];
+    let mut refused = false;
     let page = client.list_attempts(&PageRef::Head).await;
     match client.hook_config().await {
         Ok((config, _)) => {
@@ -53,7 +63,10 @@ pub(super) async fn checks(hook: &Hook, client: &Client, now: DateTime<Utc>) -> 
             let works = newest.is_some_and(|row| row.attempt.succeeded());
             checks.extend(webhook::settings(hook, &config, works).await);
         }
-        Err(failure) => checks.push(failed("webhook_url", &failure.error)),
+        Err(failure) => {
+            refused |= is_refusal(&failure);
+            checks.push(failed("webhook_url", &failure.error));
+        }
     }
     match &page {
         Ok(page) => {
@@ -61,10 +74,17 @@ pub(super) async fn checks(hook: &Hook, client: &Client, now: DateTime<Utc>) -> 
             let now = ClockOffset::measured(meta.clock_offset.unwrap_or_default()).to_githubs(now);
             checks.extend([active(page, now), attempts(page)]);
         }
-        Err(failure) => checks.push(failed("attempts", &failure.error)),
+        Err(failure) => {
+            refused |= is_refusal(failure);
+            checks.push(failed("attempts", &failure.error));
+        }
     }
     let advice = "put right what failed, or try again later";
-    (rest_unknown(checks, "GitHub did not tell", advice), false)
+    (rest_unknown(checks, "GitHub did not tell", advice), refused)
+}
+
+fn is_refusal(failure: &Failure) -> bool {
+    matches!(failure.error, GitHubError::Unauthorized { .. })
 }
 
 /// Nothing is asked before `until`, when GitHub's rate limit ends that a sweep met: to ask more would
@@ -112,9 +132,10 @@ fn failed(name: &'static str, error: &GitHubError) -> Check {
     }
 }
 
-fn clock(meta: &Meta) -> Check {
+/// `offset`: GitHub's clock minus ours.
+fn clock(offset: Option<TimeDelta>) -> Check {
     const NAME: &str = "clock";
-    let Some(offset) = meta.clock_offset.map(|offset| offset.num_seconds()) else {
+    let Some(offset) = offset.map(|offset| offset.num_seconds()) else {
         let advice = "a proxy may have removed it; compare the clock by hand";
         return Check::unknown(NAME, "GitHub's answer carries no Date", advice);
     };
@@ -140,21 +161,22 @@ fn same_app(issuer: &str, app: &AppInfo) -> Check {
     Check::fail("app", detail, advice)
 }
 
-/// GitHub's API has no word for whether a webhook is switched on (GITHUB.md section 1); deliveries
-/// show that it was. `now` is by GitHub's clock.
+/// GitHub's API has no word for whether a webhook is switched on (GITHUB.md section 1); a delivery
+/// shows that it was when it was sent. `now` is by GitHub's clock.
 fn active(page: &Page, now: DateTime<Utc>) -> Check {
     const NAME: &str = "webhook_active";
-    match page.rows.first() {
-        Some(newest) => {
-            let age = (now - newest.attempt.delivered_at).max(TimeDelta::zero());
-            Check::pass(NAME, format!("GitHub last sent something {} s ago", age.num_seconds()))
-        }
-        None => Check::unknown(
-            NAME,
-            "GitHub lists no delivery, and its API does not tell whether the webhook is switched on",
-            "see that the App's settings have Active ticked and that it subscribes to events",
-        ),
+    const SILENT: &str = "its API does not tell whether the webhook is switched on";
+    const ADVICE: &str =
+        "see that the App's settings have Active ticked and that it subscribes to events";
+    let Some(newest) = page.rows.first() else {
+        return Check::unknown(NAME, format!("GitHub lists no delivery, and {SILENT}"), ADVICE);
+    };
+    let age = (now - newest.attempt.delivered_at).max(TimeDelta::zero());
+    let sent = format!("GitHub last sent something {} s ago", age.num_seconds());
+    if age > TimeDelta::hours(ACTIVE_HOURS) {
+        return Check::unknown(NAME, format!("{sent}, and {SILENT}"), ADVICE);
     }
+    Check::pass(NAME, sent)
 }
 
 /// O10: whether anything has come through at all.
@@ -215,8 +237,7 @@ mod tests {
     #[test]
     fn a_clock_is_doubtful_from_ten_seconds_on_and_wrong_from_a_minute_on() {
         let of = |seconds| {
-            let clock_offset = Some(TimeDelta::seconds(seconds));
-            let check = clock(&Meta { clock_offset, ..Meta::default() });
+            let check = clock(Some(TimeDelta::seconds(seconds)));
             (check.result, check.detail)
         };
         let said = |result, text: &str| (result, text.to_owned());
@@ -224,6 +245,6 @@ mod tests {
         assert_eq!(of(9), said(Ending::Pass, "9 s behind GitHub's"));
         assert_eq!(of(-10), said(Ending::Warn, "10 s ahead of GitHub's"));
         assert_eq!(of(60), said(Ending::Fail, "60 s behind GitHub's"));
-        assert_eq!(clock(&Meta::default()).result, Ending::Unknown);
+        assert_eq!(clock(None).result, Ending::Unknown);
     }
 }

@@ -5,10 +5,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 
 use super::Check;
-use crate::config::{Config, Hook, Problem, host_window};
-
-/// After this GitHub gives a delivery up (GITHUB.md section 5).
-const GITHUB_PATIENCE: Duration = Duration::from_secs(10);
+use crate::config::{Config, Hook, Problem, host_patience, host_window};
 
 const WINDOW: &str = "window";
 
@@ -36,11 +33,18 @@ fn configuration(warnings: &[Problem]) -> Check {
 }
 
 fn body_timeout(config: &Config) -> Check {
+    let patience = config.hooks.iter().map(|hook| host_patience(&hook.api.base)).max();
+    against_patience(config.receiver.body_timeout, patience.unwrap_or_default())
+}
+
+/// `patience`: after how long GitHub gives a delivery up, the most patient one of the hooks.
+fn against_patience(body: Duration, patience: Duration) -> Check {
     const NAME: &str = "body_timeout";
-    let body = config.receiver.body_timeout;
     let detail = format!("receiver.body_timeout is {} s", body.as_secs());
-    if body > GITHUB_PATIENCE {
-        return Check::warn(NAME, detail, "GitHub gives up after 10 s: longer is of no use");
+    if body > patience {
+        let patience = patience.as_secs();
+        let advice = format!("GitHub gives up after {patience} s: longer is of no use");
+        return Check::warn(NAME, detail, advice);
     }
     Check::pass(NAME, detail)
 }
@@ -97,5 +101,21 @@ mod tests {
         assert_eq!(of(3, Some(7)), Ending::Warn);
         assert_eq!(of(7, Some(7)), Ending::Pass);
         assert_eq!(of(1, None), Ending::Pass);
+    }
+
+    #[test]
+    fn a_body_may_take_as_long_as_its_host_waits() {
+        let of = |seconds, api: &str| {
+            let patience = host_patience(&api.parse().unwrap());
+            let check = against_patience(Duration::from_secs(seconds), patience);
+            (check.result, check.advice)
+        };
+        let told =
+            |seconds| Some(format!("GitHub gives up after {seconds} s: longer is of no use"));
+        let (cloud, server) = ("https://api.github.com", "https://ghes.example/api/v3");
+        assert_eq!(of(10, cloud), (Ending::Pass, None));
+        assert_eq!(of(11, cloud), (Ending::Warn, told(10)));
+        assert_eq!(of(30, server), (Ending::Pass, None));
+        assert_eq!(of(31, server), (Ending::Warn, told(30)));
     }
 }

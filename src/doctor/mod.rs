@@ -4,10 +4,12 @@
 //! unknown, not fine. Nothing is changed at GitHub, no event and no alert is sent, and the store is
 //! only asked to prove that it takes writes.
 
+mod disk;
 mod github;
 mod local;
 mod reach;
 mod secrets;
+mod servers;
 mod store;
 mod webhook;
 
@@ -15,7 +17,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use serde::Serialize;
 
-pub use self::reach::healthy;
+pub use self::reach::{Probe, healthy};
 use crate::{
     clock::SharedClock,
     config::{Config, Hook, Problem, SecretNote},
@@ -86,6 +88,8 @@ pub struct Patient<'a> {
     pub config: &'a Config,
     /// What is doubtful about it.
     pub warnings: &'a [Problem],
+    /// The configuration's own file; `None`: there is none.
+    pub file: Option<PathBuf>,
     /// Where its secrets come from.
     pub secrets: &'a [SecretNote],
     /// `$CREDENTIALS_DIRECTORY`, whose files the service manager guards.
@@ -138,7 +142,8 @@ pub async fn examine(patient: Patient<'_>) -> Findings {
     checks.push(reach::daemon(config.admin.listen).await);
     let (stored, limits) = store::checks(config, clock.now()).await;
     checks.extend(stored);
-    checks.extend(reach::channels(&config.alerts).await);
+    checks.extend(servers::channels(&config.alerts).await);
+    checks.extend(servers::heartbeat(&config.alerts).await);
     let mut refused = false;
     for hook in &config.hooks {
         let mut found = vec![local::window(hook, warnings)];
@@ -149,7 +154,7 @@ pub async fn examine(patient: Patient<'_>) -> Findings {
         refused |= no;
         found.extend(seen);
         found.extend(match &hook.forward {
-            Some(forward) => Some(reach::application(forward).await),
+            Some(forward) => Some(servers::application(forward).await),
             None => None,
         });
         checks.extend(found.into_iter().map(|check| check.of(hook)));

@@ -7,6 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use secrecy::ExposeSecret;
+use url::Url;
+
 use super::{Check, Ending, Patient};
 use crate::store::Store;
 
@@ -32,28 +35,41 @@ pub(super) fn files(patient: &Patient<'_>) -> Vec<Check> {
         ours: owner(Path::new("/proc/self")),
         service: Store::file_of(&patient.config.database).and_then(|file| owner(&file)),
     };
+    let configuration = patient.file.as_deref().filter(|file| holds_password(file, patient));
+    let configuration =
+        configuration.map(|file| judge("database.url", file, std::fs::metadata(file), &owners));
     let from_files = patient.secrets.iter().filter(|note| note.source != "environment");
-    from_files
-        .map(|note| {
-            let path = PathBuf::from(&note.source);
-            let check = match &patient.credentials {
-                Some(directory) if path.starts_with(directory) => Check::pass(
-                    NAME,
-                    format!("{} is a credential of the service manager", note.key),
-                ),
-                Some(_) | None => judge(&note.key, &path, std::fs::metadata(&path), &owners),
-            };
-            let hook = patient
-                .config
-                .hooks
-                .iter()
-                .find(|hook| note.key.starts_with(&format!("hooks[{}].", hook.name)));
-            match hook {
-                Some(hook) => check.of(hook),
-                None => check,
+    let notes = from_files.map(|note| {
+        let path = PathBuf::from(&note.source);
+        let check = match &patient.credentials {
+            Some(directory) if path.starts_with(directory) => {
+                Check::pass(NAME, format!("{} is a credential of the service manager", note.key))
             }
-        })
-        .collect()
+            Some(_) | None => judge(&note.key, &path, std::fs::metadata(&path), &owners),
+        };
+        let hook = patient
+            .config
+            .hooks
+            .iter()
+            .find(|hook| note.key.starts_with(&format!("hooks[{}].", hook.name)));
+        match hook {
+            Some(hook) => check.of(hook),
+            None => check,
+        }
+    });
+    configuration.into_iter().chain(notes).collect()
+}
+
+/// Whether the password of the database stands in the configuration file itself.
+fn holds_password(file: &Path, patient: &Patient<'_>) -> bool {
+    let (Ok(url), Ok(text)) =
+        (Url::parse(patient.config.database.url.expose_secret()), std::fs::read_to_string(file))
+    else {
+        return false;
+    };
+    let parameters = url.query_pairs().filter(|(name, _)| name == "password");
+    url.password().is_some_and(|password| text.contains(password))
+        || parameters.into_iter().any(|(_, password)| text.contains(password.as_ref()))
 }
 
 fn judge(key: &str, path: &Path, meta: io::Result<Metadata>, owners: &Owners) -> Check {

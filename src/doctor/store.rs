@@ -1,22 +1,17 @@
-//! The database: there, up to date, durable, with room to grow, and swept lately.
+//! The database: there, up to date, durable, and swept lately.
 
 use std::{collections::BTreeMap, fs::OpenOptions, io::ErrorKind, path::Path, time::Duration};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::Check;
+use super::{Check, disk};
 use crate::{
     config::{Config, Hook},
-    notify::free_space,
-    store::{Store, StoreError, reserve},
+    store::{Store, StoreError},
 };
 
 /// How long the database is waited for altogether: more than twice what the store waits for a lock.
 const PATIENCE: Duration = Duration::from_secs(12);
-
-/// Below either of these the disk is low (SPEC section 9).
-const LOW_BYTES: u64 = 512 << 20;
-const LOW_PERCENT: u64 = 5;
 
 /// Until when GitHub's rate limit forbids the use of a credential, by its name.
 pub(super) type Limits = BTreeMap<String, DateTime<Utc>>;
@@ -26,7 +21,7 @@ pub(super) async fn checks(config: &Config, now: DateTime<Utc>) -> (Vec<Check>, 
     const SLOW: &str = "see whether the disk or the database server hangs, or who holds the lock";
     let mut checks = Vec::new();
     if let Some(file) = Store::file_of(&config.database) {
-        checks.extend([disk(&file), reserve(&file)]);
+        checks.extend(disk::checks(&file));
         if let Err(database) = file_is_there(&file) {
             checks.extend(in_vain(config, vec![database]));
             return (checks, Limits::new());
@@ -171,51 +166,4 @@ fn broken(error: &StoreError) -> Check {
         | StoreError::Query(_) => "use the redeliverd that made it, or restore a backup",
     };
     Check::fail("database", error.to_string(), advice)
-}
-
-/// The file system of the database's directory.
-fn disk(file: &Path) -> Check {
-    const NAME: &str = "disk";
-    let disk = match free_space(file.parent().unwrap_or(Path::new("/"))) {
-        Ok(disk) => disk,
-        Err(error) => {
-            let advice = "create the directory of the database, or correct database.url";
-            return Check::unknown(NAME, error.to_string(), advice);
-        }
-    };
-    let percent = disk.free / (disk.total / 100).max(1);
-    let detail = format!("{} MiB free ({percent} %)", disk.free >> 20);
-    if disk.free < LOW_BYTES || percent < LOW_PERCENT {
-        let advice = "when it is full the receiver answers 503: make room, or shorten retention";
-        return Check::warn(NAME, detail, advice);
-    }
-    Check::pass(NAME, detail)
-}
-
-/// The space set aside so that a full disk can still be pruned.
-fn reserve(file: &Path) -> Check {
-    const NAME: &str = "disk_reserve";
-    let file = reserve::beside(file);
-    match std::fs::metadata(&file) {
-        Ok(meta) if meta.len() >= reserve::BYTES => {
-            Check::pass(NAME, format!("{} MiB set aside", meta.len() >> 20))
-        }
-        Ok(_) => {
-            let advice = format!("remove {}: serve makes it anew", file.display());
-            Check::warn(NAME, "it is smaller than it should be", advice)
-        }
-        Err(error) if error.kind() == ErrorKind::NotFound => Check::warn(
-            NAME,
-            "nothing is set aside: a full disk could not be pruned",
-            format!(
-                "redeliverd serve sets {} MiB aside once twice as much is free",
-                reserve::BYTES >> 20
-            ),
-        ),
-        Err(error) => Check::unknown(
-            NAME,
-            error.kind().to_string(),
-            "run doctor as the user of the service, or as root",
-        ),
-    }
 }

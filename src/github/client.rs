@@ -197,7 +197,8 @@ impl Inner {
                 Err(fault) => (false, fault.message()),
                 Ok(answer) if answer.status.is_server_error() => (true, answered(&answer)),
                 Ok(answer) if !answer.status.is_success() => {
-                    return Err(self.parties.refusal(call, &answer).after(calls));
+                    let failure = self.parties.refusal(call, &answer).after(calls);
+                    return Err(Failure { clock_offset: answer.clock_offset(), ..failure });
                 }
                 Ok(answer) => match &answer.cut {
                     None => {

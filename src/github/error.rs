@@ -1,6 +1,6 @@
 //! What went wrong with a call, in terms of what the caller can do about it.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use thiserror::Error;
 
 /// Why a [`Client`](super::Client) cannot be built.
@@ -97,11 +97,14 @@ pub struct Failure {
     pub error: GitHubError,
     /// HTTP requests made, retries included; none for a link that must not be followed.
     pub calls: u32,
+    /// GitHub's clock minus ours, by the answer that refused a read; `None` without one, or without its
+    /// `Date`.
+    pub clock_offset: Option<TimeDelta>,
 }
 
 impl GitHubError {
     /// This error, after so many requests.
     pub(super) fn after(self, calls: u32) -> Failure {
-        Failure { error: self, calls }
+        Failure { error: self, calls, clock_offset: None }
     }
 }

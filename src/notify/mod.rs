@@ -27,7 +27,7 @@ use thiserror::Error;
 
 pub use self::{
     notice::Notice,
-    space::free_space,
+    space::{free_space, takes_files},
     watch::{Task, Watch},
 };
 use crate::{

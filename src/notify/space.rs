@@ -1,4 +1,4 @@
-//! Free space of the file system that holds the database.
+//! Room on a file system: how much is free, and whether files may be created there.
 
 use std::path::Path;
 
@@ -16,6 +16,13 @@ pub fn free_space(path: &Path) -> std::io::Result<Disk> {
     })
 }
 
+/// Whether this process may create files in that directory.
+#[must_use]
+pub fn takes_files(directory: &Path) -> bool {
+    use rustix::fs::{Access, access};
+    directory.is_dir() && access(directory, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -26,5 +33,6 @@ mod tests {
         let disk = free_space(dir.path()).unwrap();
         assert!(disk.total > 0 && disk.free <= disk.total, "{disk:?}");
         assert!(free_space(&dir.path().join("nowhere")).is_err());
+        assert!(takes_files(dir.path()) && !takes_files(&dir.path().join("nowhere")));
     }
 }

@@ -49,7 +49,7 @@ impl Sweeper {
                 }
                 ("ok", meta.calls)
             }
-            Err(Failure { error, calls }) => (word(error), *calls),
+            Err(Failure { error, calls, .. }) => (word(error), *calls),
         };
         let label = CallLabel { hook, call: call.to_owned(), result: result.to_owned() };
         self.metrics.github_api_calls.get_or_create(&label).inc_by(u64::from(calls));

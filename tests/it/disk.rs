@@ -187,3 +187,28 @@ async fn doctor_tells_of_little_space_and_of_a_reserve_that_is_gone() {
     fs::remove_file(disk.path.join(RESERVE)).unwrap();
     assert_eq!(result("disk_reserve").await.0, "warn");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_tells_of_too_little_room_for_temporary_files() {
+    let mut rig = Rig::new("").await;
+    let result = async |rig: &Rig| {
+        let report = rig.run(&["doctor", "--json"]).await.json();
+        let checks = report["checks"].as_array().unwrap().clone();
+        let check = checks.into_iter().find(|check| check["name"] == "disk_temporary").unwrap();
+        (check["result"].as_str().unwrap().to_owned(), check["detail"].as_str().unwrap().to_owned())
+    };
+    let roomy = rig.dir.path().to_owned();
+    rig.env.push(("SQLITE_TMPDIR", roomy.display().to_string()));
+    let (ended, detail) = result(&rig).await;
+    assert!(
+        ended == "pass" && detail.ends_with(&format!("free in {}", roomy.display())),
+        "{detail}"
+    );
+    let disk = SmallDisk::mount(roomy.join("small"), 8);
+    rig.env = vec![("SQLITE_TMPDIR", disk.path.display().to_string())];
+    let (ended, detail) = result(&rig).await;
+    assert!(ended == "warn" && detail.contains("8 MiB free in "), "{detail}");
+    let run = rig.run(&["doctor"]).await;
+    let line = run.stdout.lines().find(|line| line.contains("disk_temporary")).unwrap();
+    assert!(line.starts_with("warn"), "{line}");
+}

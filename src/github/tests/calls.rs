@@ -141,7 +141,8 @@ async fn a_read_is_tried_three_times() {
     .await;
     let failure = client(&server.origin).list_attempts(&PageRef::Head).await.unwrap_err();
     let message = "GitHub answered 503: Server Error (after 3 requests)".to_owned();
-    assert_eq!(failure, Failure { error: GitHubError::Failing { message }, calls: 3 });
+    let error = GitHubError::Failing { message };
+    assert_eq!(failure, Failure { error, calls: 3, clock_offset: None });
     assert_eq!(server.asked().len(), 3);
 
     let hangups = || vec![reply(502, &[], "{}"), Reply::Hangup, Reply::Hangup];

@@ -8,7 +8,7 @@ async fn a_key_that_everybody_may_read_fails_and_one_of_a_group_is_doubtful() {
     let (key, secret) = (rig.dir.path().join("app.pem"), rig.dir.path().join("webhook.secret"));
     set_mode(&key, 0o644);
     set_mode(&secret, 0o640);
-    let report = Report::of(&rig).await;
+    let report = Report::both(&rig).await;
     let of = |file: &str| {
         let files = report.all("secret_file");
         let found = files.iter().find(|c| c["detail"].as_str().unwrap().contains(file)).unwrap();
@@ -38,7 +38,7 @@ async fn settings_that_work_but_are_of_no_use_are_warnings() {
     rig.edit_config("[admin]", "body_timeout = \"11s\"\n[admin]");
     let secret = rig.dir.path().join("webhook.secret");
     std::fs::write(&secret, " padded ").unwrap();
-    let report = Report::of(&rig).await;
+    let report = Report::both(&rig).await;
     assert_eq!(report.result("window"), "warn");
     assert!(report.detail("window").contains("longer than GitHub keeps"));
     assert_eq!(report.result("body_timeout"), "warn");

@@ -50,6 +50,27 @@ impl Report {
         Self { code: run.code, checks }
     }
 
+    /// The same, after people were told the same: each check, in the same order, with the same ending.
+    async fn both(rig: &Rig) -> Self {
+        let report = Self::of(rig).await;
+        let run = rig.run(&["doctor"]).await;
+        assert_eq!((run.code, run.stderr.as_str()), (report.code, ""));
+        let text: Vec<&str> = run.stdout.lines().filter(|line| !line.starts_with(' ')).collect();
+        let (sum, lines) = text.split_last().unwrap();
+        assert!(sum.starts_with(&format!("{} checks: ", report.checks.len())), "{}", run.stdout);
+        assert_eq!(lines.len(), report.checks.len(), "{}", run.stdout);
+        for (line, check) in lines.iter().zip(&report.checks) {
+            let name = check["name"].as_str().unwrap();
+            let shown = match check["hook"].as_str() {
+                Some(hook) => format!("{name} ({hook})"),
+                None => name.to_owned(),
+            };
+            let said = format!("{:<9}{shown} ", check["result"].as_str().unwrap());
+            assert!(line.starts_with(&said), "{said:?}: {line:?}");
+        }
+        report
+    }
+
     /// All of that name.
     fn all(&self, name: &str) -> Vec<&Value> {
         self.checks.iter().filter(|check| check["name"] == name).collect()
@@ -164,6 +185,19 @@ async fn healthcheck_says_in_one_line_whether_the_daemon_answers() {
     let up = rig.run(&["healthcheck"]).await;
     assert_eq!((up.code, up.stderr.as_str()), (0, ""));
     assert_eq!(up.stdout, format!("healthy: the daemon answers at {}\n", rig.admin));
+    let ready = rig.run(&["healthcheck", "--ready"]).await;
+    assert_eq!((ready.code, ready.stderr.as_str()), (0, ""));
+    assert_eq!(ready.stdout, format!("ready: the daemon answers at {}\n", rig.admin));
+    // Alive and not ready are two things.
+    fs::remove_file(rig.dir.path().join("redeliverd.db")).unwrap();
+    rig.eventually("it is not ready", async |rig| {
+        rig.run(&["healthcheck", "--ready"]).await.code == 1
+    })
+    .await;
+    let unready = rig.run(&["healthcheck", "--ready"]).await;
+    assert_eq!(unready.stderr.lines().count(), 1, "{}", unready.stderr);
+    assert!(unready.stderr.contains("/readyz is answered 503"), "{}", unready.stderr);
+    assert_eq!(rig.run(&["healthcheck"]).await.code, 0);
     rig.kill();
     // An address that stands for all of the machine's is no address to connect to.
     let mut listen = rig.admin.to_string();

@@ -120,3 +120,18 @@ async fn channels_are_connected_to_and_sent_nothing() {
     assert_eq!(report.result("channel"), "fail");
     assert!(report.detail("channel").contains("smtp_url_file"), "{}", report.detail("channel"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_heartbeat_is_connected_to_and_not_sent() {
+    let sink = Sink::start().await;
+    let rig = rig(&format!("[alerts]\nheartbeat_url = \"{}/hunter2\"\n", sink.url)).await;
+    let report = Report::of(&rig).await;
+    assert_eq!(report.result("heartbeat"), "pass");
+    assert!(sink.taken().is_empty());
+    let nobody = free_address();
+    rig.edit_config(&sink.url, &format!("http://{nobody}"));
+    let report = Report::both(&rig).await;
+    assert_eq!((report.code, report.result("heartbeat")), (1, "fail"));
+    assert!(report.detail("heartbeat").contains(&nobody.to_string()));
+    assert!(!format!("{:?}", report.checks).contains("hunter2"));
+}

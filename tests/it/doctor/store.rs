@@ -4,7 +4,7 @@ use std::fs;
 
 use sqlx::{Connection, Executor, SqliteConnection};
 
-use super::{Report, line, rig, served};
+use super::{Report, line, rig, served, set_mode};
 use crate::support::{address::free_address, daemon::Rig, postgres};
 
 const NEEDS_DATABASE: [&str; 3] = ["migrations", "durability", "last_sweep"];
@@ -12,6 +12,10 @@ const NEEDS_DATABASE: [&str; 3] = ["migrations", "durability", "last_sweep"];
 async fn open(rig: &Rig) -> SqliteConnection {
     let file = rig.dir.path().join("redeliverd.db");
     SqliteConnection::connect(&file.display().to_string()).await.unwrap()
+}
+
+fn names_database(check: &serde_json::Value) -> bool {
+    check["detail"].as_str().unwrap().starts_with("database.url: ")
 }
 
 fn nothing_known(report: &Report) {
@@ -25,7 +29,7 @@ fn nothing_known(report: &Report) {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_absent_database_is_told_and_not_created() {
     let rig = rig("").await;
-    let report = Report::of(&rig).await;
+    let report = Report::both(&rig).await;
     assert_eq!(report.result("database"), "warn");
     assert_eq!((report.result("disk"), report.result("disk_reserve")), ("pass", "warn"));
     nothing_known(&report);
@@ -36,13 +40,13 @@ async fn an_absent_database_is_told_and_not_created() {
 async fn a_file_that_is_no_database_fails() {
     let rig = rig("").await;
     fs::write(rig.dir.path().join("redeliverd.db"), "no database at all\n".repeat(100)).unwrap();
-    let report = Report::of(&rig).await;
+    let report = Report::both(&rig).await;
     assert_eq!((report.code, report.result("database")), (1, "fail"));
     assert!(report.detail("database").contains("not a database"), "{}", report.detail("database"));
     nothing_known(&report);
     fs::remove_file(rig.dir.path().join("redeliverd.db")).unwrap();
     fs::create_dir(rig.dir.path().join("redeliverd.db")).unwrap();
-    let report = Report::of(&rig).await;
+    let report = Report::both(&rig).await;
     assert_eq!((report.code, report.result("database")), (1, "fail"));
 }
 
@@ -59,20 +63,20 @@ async fn a_locked_database_fails_and_hides_nothing_else() {
     // Reading goes on beside a writer.
     assert!(line(&run, "last_sweep").starts_with("pass"), "{}", run.stdout);
     holder.execute("ROLLBACK").await.unwrap();
-    assert_eq!(Report::of(&rig).await.result("database"), "pass");
+    assert_eq!(Report::both(&rig).await.result("database"), "pass");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn migrations_are_counted_and_not_applied() {
     let rig = rig("").await;
     assert_eq!(rig.run(&["migrate"]).await.code, 0);
-    assert_eq!(Report::of(&rig).await.result("migrations"), "pass");
+    assert_eq!(Report::both(&rig).await.result("migrations"), "pass");
     let mut database = open(&rig).await;
     let last = "SELECT MAX(version) FROM _sqlx_migrations";
     let newest: i64 = sqlx::query_scalar(last).fetch_one(&mut database).await.unwrap();
     let forget = sqlx::query("DELETE FROM _sqlx_migrations WHERE version = $1");
     forget.bind(newest).execute(&mut database).await.unwrap();
-    let report = Report::of(&rig).await;
+    let report = Report::both(&rig).await;
     assert_eq!((report.result("migrations"), report.detail("migrations")), ("warn", "1 pending"));
     assert_eq!((report.result("database"), report.result("durability")), ("unknown", "unknown"));
     let still: i64 = sqlx::query_scalar(last).fetch_one(&mut database).await.unwrap();
@@ -82,7 +86,7 @@ async fn migrations_are_counted_and_not_applied() {
         .execute("INSERT INTO _sqlx_migrations SELECT 9999, description, installed_on, success, checksum, execution_time FROM _sqlx_migrations LIMIT 1")
         .await
         .unwrap();
-    let report = Report::of(&rig).await;
+    let report = Report::both(&rig).await;
     assert_eq!((report.code, report.result("database")), (1, "fail"));
     assert!(report.detail("database").contains("9999"), "{}", report.detail("database"));
 }
@@ -91,12 +95,12 @@ async fn migrations_are_counted_and_not_applied() {
 async fn a_sweep_long_ago_fails_and_none_at_all_is_doubtful() {
     let mut rig = rig("").await;
     assert_eq!(rig.run(&["migrate"]).await.code, 0);
-    assert_eq!(Report::of(&rig).await.result("last_sweep"), "warn");
+    assert_eq!(Report::both(&rig).await.result("last_sweep"), "warn");
     assert_eq!(rig.run(&["sweep"]).await.code, 0);
-    assert_eq!(Report::of(&rig).await.result("last_sweep"), "pass");
+    assert_eq!(Report::both(&rig).await.result("last_sweep"), "pass");
     let mut database = open(&rig).await;
     database.execute("UPDATE hooks SET complete_at = '2026-01-01T00:00:00+00:00'").await.unwrap();
-    let report = Report::of(&rig).await;
+    let report = Report::both(&rig).await;
     assert_eq!((report.code, report.result("last_sweep")), (1, "fail"));
     assert!(report.advice("last_sweep").contains("redeliverd sweep --hook demo"));
     rig.serve().await;
@@ -109,7 +113,7 @@ async fn a_sweep_long_ago_fails_and_none_at_all_is_doubtful() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_journal_of_sqlite_is_shown() {
     let rig = served("").await;
-    let report = Report::of(&rig).await;
+    let report = Report::both(&rig).await;
     assert_eq!(report.result("durability"), "pass");
     assert_eq!(report.detail("durability"), "journal_mode=wal synchronous=2");
 }
@@ -124,19 +128,25 @@ async fn a_postgres_that_acknowledges_before_it_has_written_fails() {
     };
     with(&url);
     assert_eq!(rig.run(&["sweep"]).await.code, 0);
-    let report = Report::of(&rig).await;
+    let report = Report::both(&rig).await;
     assert_eq!(report.result("database"), "pass");
     assert_eq!(report.detail("database"), "postgres, takes writes");
+    // Without a password the file with its URL is no secret.
+    assert!(!report.all("secret_file").iter().any(|check| names_database(check)));
     // The throw-away server is told not to sync.
     assert_eq!(report.result("durability"), "fail");
     assert_eq!(report.detail("durability"), "fsync=off synchronous_commit=on");
     let joint = if url.contains('?') { '&' } else { '?' };
     with(&format!("{url}{joint}options=-c%20synchronous_commit%3Doff"));
-    let report = Report::of(&rig).await;
+    let report = Report::both(&rig).await;
     assert_eq!((report.code, report.result("durability")), (1, "fail"));
     assert!(report.detail("durability").ends_with("synchronous_commit=off"));
     with(&format!("postgres://user:hunter2@{}/db", free_address()));
-    let report = Report::of(&rig).await;
+    set_mode(&rig.config(), 0o644);
+    let report = Report::both(&rig).await;
+    let files = report.all("secret_file");
+    let file = files.iter().find(|check| names_database(check)).unwrap();
+    assert_eq!((&file["result"], &file["hook"]), (&"fail".into(), &serde_json::Value::Null));
     assert_eq!((report.code, report.result("database")), (1, "fail"));
     assert!(!format!("{:?}", report.checks).contains("hunter2"));
     nothing_known(&report);
