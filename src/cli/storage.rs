@@ -33,7 +33,7 @@ pub(super) async fn prune(file: Option<&Path>, style: Style) -> anyhow::Result<E
     let pruned = retention::prune(&context.store, settings, context.now(), &never).await;
     let pruned = pruned.map_err(|error| match context.store.file() {
         Some(file) if error.is_disk_full() => anyhow::Error::from(error).context(format!(
-            "there is no room to remove anything in: free 64 MiB on the file system of {}, then \
+            "there is no room to remove anything in: free 128 MiB on the file system of {}, then \
              prune again",
             file.display()
         )),

@@ -32,16 +32,16 @@ const POSTGRES_CONNECTIONS: u32 = 10;
 
 /// Bytes of a page of a new SQLite file. GUIDs are random, so each row of a commit changes a page of
 /// its own in the indexes that begin with them, and whole pages are what is written: small ones make
-/// half the bytes of SQLite's usual 4096 (docs/performance.md).
-const PAGE_BYTES: u32 = 1024;
+/// fewer bytes than SQLite's usual 4096 (docs/performance.md).
+const PAGE_BYTES: u32 = 2048;
 
-/// Pages in SQLite's WAL before a commit also copies them into the main file: 32 MiB. Fewer make the
+/// Pages in SQLite's WAL before a commit also copies them into the main file: 64 MiB. Fewer make the
 /// receiver sync the main file too often; more make that one commit slow, and a full disk harder to
 /// leave (`reserve.rs`).
 const CHECKPOINT_PAGES: &str = "32768";
 
 /// Bytes to which the WAL is cut back after it was copied.
-const WAL_BYTES: &str = "50331648";
+const WAL_BYTES: &str = "100663296";
 
 /// KiB of page cache of the writing connection: GUIDs are random, so the indexes' inner pages
 /// should stay in memory.

@@ -14,7 +14,7 @@ use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use super::{Result, Store, StoreError, backend::Backend, dialect::SQLITE_CHECKPOINT};
 
 /// The log's usual size twice: room to copy it, and room for the changes that follow.
-pub const BYTES: u64 = 64 << 20;
+pub const BYTES: u64 = 128 << 20;
 
 impl Store {
     /// Sets the space aside, where that has not been done and twice as much is free. Nothing happens

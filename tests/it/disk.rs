@@ -12,7 +12,7 @@ use reqwest::Response;
 use crate::support::{daemon::Rig, small_disk::SmallDisk};
 
 /// More than twice what the daemon sets aside.
-const DISK_MIB: u64 = 192;
+const DISK_MIB: u64 = 384;
 
 /// What the daemon sets aside.
 const RESERVE: &str = "redeliverd.db-reserve";
@@ -158,7 +158,8 @@ async fn without_the_reserve_prune_says_what_to_do_and_room_made_elsewhere_is_en
     until_all_is_old(&rig).await;
     let prune = rig.run(&["prune"]).await;
     assert_eq!(prune.code, 1, "{prune:?}");
-    let advice = "error: there is no room to remove anything in: free 64 MiB on the file system of";
+    let advice =
+        "error: there is no room to remove anything in: free 128 MiB on the file system of";
     assert!(prune.stderr.contains(advice), "{prune:?}");
     refused(sender.send().await).await;
 
@@ -181,7 +182,7 @@ async fn doctor_tells_of_little_space_and_of_a_reserve_that_is_gone() {
     };
     let (disk_result, detail) = result("disk").await;
     assert!(disk_result == "warn" && detail.contains(" MiB free ("), "{detail}");
-    let set_aside = ("pass".to_owned(), "64 MiB set aside".to_owned());
+    let set_aside = ("pass".to_owned(), "128 MiB set aside".to_owned());
     rig.eventually("space is set aside", async |_| disk.holds(RESERVE)).await;
     assert_eq!(result("disk_reserve").await, set_aside);
     fs::remove_file(disk.path.join(RESERVE)).unwrap();

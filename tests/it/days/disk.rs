@@ -17,13 +17,13 @@ async fn day(mib: u64) -> (Day, SmallDisk) {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_disk_gets_low_before_anything_is_lost() {
     // 512 MiB is what there should be.
-    let (mut day, disk) = day(640).await;
+    let (mut day, disk) = day(768).await;
     day.arrival().await;
     assert_eq!(day.metric("disk_low").await.as_deref(), Some("0.0"));
     let ballast = disk.path.join("ballast");
     fs::write(&ballast, vec![0; 160 << 20]).unwrap();
     let low = day.fires("disk_low").await;
-    says(&low, &["MiB of 640 MiB are free", "when it is full, deliveries are refused"]);
+    says(&low, &["MiB of 768 MiB are free", "when it is full, deliveries are refused"]);
     assert_eq!((&low["severity"], &low["hook"]), (&"critical".into(), &().into()));
     assert_eq!(low["command"], "redeliverd prune");
     day.arrival().await;
@@ -35,7 +35,7 @@ async fn the_disk_gets_low_before_anything_is_lost() {
 /// S27: the alert goes out although what was told cannot be written down, and only once.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_disk_is_full() {
-    let (mut day, disk) = day(192).await;
+    let (mut day, disk) = day(384).await;
     day.arrival().await;
     let reserve = "redeliverd.db-reserve";
     day.rig.eventually("space is set aside", async |_| disk.holds(reserve)).await;
