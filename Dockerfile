@@ -1,7 +1,8 @@
 # syntax=docker/dockerfile:1
 # A small image that runs as nobody in particular. Give it a configuration and a volume:
 #   docker run -v ./etc:/etc/redeliverd:ro -v redeliverd:/var/lib/redeliverd -p 8080:8080 redeliverd
-# The configuration's receiver.listen must then be "0.0.0.0:8080".
+# The configuration's receiver.listen must then be "0.0.0.0:8080" and its database.url
+# "sqlite:/var/lib/redeliverd/redeliverd.db", or postgres://...
 
 FROM rust:1-slim-bookworm AS build
 RUN apt-get update \
@@ -20,8 +21,7 @@ RUN apt-get update \
     && useradd --system --uid 10001 --home-dir /var/lib/redeliverd redeliverd \
     && install -d -o redeliverd -g redeliverd -m 0700 /var/lib/redeliverd
 COPY --from=build /redeliverd /usr/bin/redeliverd
-ENV REDELIVERD_CONFIG=/etc/redeliverd/redeliverd.toml \
-    REDELIVERD_DATABASE__URL=sqlite:/var/lib/redeliverd/redeliverd.db
+ENV REDELIVERD_CONFIG=/etc/redeliverd/redeliverd.toml
 USER redeliverd
 VOLUME ["/var/lib/redeliverd"]
 EXPOSE 8080

@@ -30,8 +30,8 @@ deny: ## licences and advisories (fetches the advisory database)
 
 deb: ## a Debian package, with man page and completions (needs cargo-deb)
 	cargo build --locked --release
-	mkdir -p target/packaging
-	target/release/redeliverd man > target/packaging/redeliverd.1
+	rm -rf target/packaging && mkdir -p target/packaging
+	target/release/redeliverd man --dir target/packaging/man
 	target/release/redeliverd completions bash > target/packaging/redeliverd.bash
 	target/release/redeliverd completions zsh > target/packaging/_redeliverd
 	target/release/redeliverd completions fish > target/packaging/redeliverd.fish

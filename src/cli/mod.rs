@@ -89,8 +89,8 @@ enum Command {
     Sandbox(sandbox::Args),
     /// Print shell completions
     Completions(packaging::Completions),
-    /// Print the man page
-    Man,
+    /// Print the man page, or write all of them
+    Man(packaging::Man),
 }
 
 /// Parses, runs, and turns the result into an exit code.
@@ -139,7 +139,7 @@ async fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::TestAlert => test_alert::run(file, style).await,
         Command::Sandbox(args) => sandbox::run(&args, style).await,
         Command::Completions(args) => packaging::completions(&args),
-        Command::Man => packaging::man(),
+        Command::Man(args) => packaging::man(&args),
     }
 }
 

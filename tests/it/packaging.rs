@@ -1,6 +1,6 @@
 //! The shipped files: units by systemd's own tools, the dashboard by the metrics that exist.
 
-use std::{collections::BTreeSet, fs, path::Path, process::Command};
+use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path, process::Command};
 
 const UNITS: [&str; 4] = [
     "redeliverd.service",
@@ -57,29 +57,93 @@ fn the_services_are_exposed_by_less_than_two() {
     }
 }
 
-/// The names of our metrics in a text, without the ends that histograms add.
-fn metrics_in(text: &str) -> BTreeSet<String> {
-    text.match_indices("redeliverd_")
-        .map(|(at, _)| {
-            let rest = text[at..].chars();
-            let name: String = rest.take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-            name.trim_end_matches("_bucket").trim_end_matches("_total").to_owned()
-        })
-        .collect()
+/// The names under which Prometheus stores what `src/telemetry/metrics.rs` registers. (A family without
+/// a value yet is not shown by `/metrics`, so the source is asked.)
+fn series() -> BTreeSet<String> {
+    let source = fs::read_to_string(root().join("src/telemetry/metrics.rs")).unwrap();
+    let (_, registered) = source.split_once("\nmetrics! {").unwrap();
+    let (registered, _) = registered.split_once("\n}").unwrap();
+    let mut series = BTreeSet::new();
+    let mut kind = "";
+    for line in registered.lines().map(str::trim) {
+        if let Some((name, _)) = line.strip_prefix('"').and_then(|rest| rest.split_once('"')) {
+            let ends: &[&str] = match kind {
+                kind if kind.contains("Counter") => &["_total"],
+                kind if kind.contains("Histogram") => &["_bucket", "_sum", "_count"],
+                _ => &[""],
+            };
+            series.extend(ends.iter().map(|end| format!("redeliverd_{name}{end}")));
+        } else if let Some((declared, _)) = line.split_once(" = ") {
+            kind = declared;
+        }
+    }
+    series
+}
+
+/// The expressions of all panels.
+fn expressions() -> Vec<String> {
+    let text = fs::read_to_string(root().join("config/examples/grafana.json")).unwrap();
+    let dashboard: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let targets = panels.iter().flat_map(|panel| panel["targets"].as_array().unwrap());
+    targets.map(|target| target["expr"].as_str().unwrap().to_owned()).collect()
+}
+
+fn names_in(expression: &str) -> impl Iterator<Item = String> {
+    expression.match_indices("redeliverd_").map(|(at, _)| {
+        let rest = expression[at..].chars();
+        rest.take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+    })
 }
 
 #[test]
-fn the_dashboard_asks_only_for_metrics_that_exist() {
-    let text = fs::read_to_string(root().join("config/examples/grafana.json")).unwrap();
-    serde_json::from_str::<serde_json::Value>(&text).unwrap();
-    // Where they are registered: a family without a value yet is not shown.
-    let source = fs::read_to_string(root().join("src/telemetry/metrics.rs")).unwrap();
-    let asked = metrics_in(&text);
-    assert!(asked.len() > 10);
-    for name in asked {
-        let registered = format!("\"{}\"", name.trim_start_matches("redeliverd_"));
-        assert!(source.contains(&registered), "{name}");
+fn the_dashboard_asks_only_for_series_that_exist() {
+    let series = series();
+    assert!(series.contains("redeliverd_ack_seconds_bucket"), "{series:?}");
+    for expression in expressions() {
+        for name in names_in(&expression) {
+            assert!(series.contains(&name), "{name} in {expression}");
+        }
     }
+}
+
+#[test]
+fn the_dashboard_shows_what_an_operator_asks_first() {
+    let shown: BTreeSet<String> = expressions().iter().flat_map(|text| names_in(text)).collect();
+    for name in [
+        "missing_deliveries",
+        "oldest_missing_age_seconds",
+        "last_complete_sweep_timestamp_seconds",
+        "redeliveries_total",
+        "repaired_total",
+        "lost_total",
+        "ack_seconds_bucket",
+        "received_total",
+        "inbox_events",
+        "handover_seconds_bucket",
+        "github_api_calls_total",
+        "github_ratelimit_remaining",
+        "github_clock_offset_seconds",
+        "condition",
+    ] {
+        assert!(shown.contains(&format!("redeliverd_{name}")), "{name}");
+    }
+}
+
+#[test]
+fn prometheus_can_read_every_expression_of_the_dashboard() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("rules.yml");
+    let mut rules = "groups: [{name: dashboard, rules: [".to_owned();
+    for (nth, expression) in expressions().iter().enumerate() {
+        // What Grafana puts in their place.
+        let expression = expression.replace("$__rate_interval", "1m").replace("$hook", "ci");
+        let quoted = serde_json::to_string(&expression).unwrap();
+        writeln!(rules, "{{record: 'panel:{nth}', expr: {quoted}}},").unwrap();
+    }
+    fs::write(&file, rules + "]}]").unwrap();
+    let output = Command::new("promtool").args(["check", "rules"]).arg(&file).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
 }
 
 fn printed(args: &[&str]) -> String {
@@ -95,6 +159,9 @@ fn the_man_page_and_the_completions_are_of_this_program() {
     for command in ["serve", "sweep", "status", "doctor", "healthcheck", "replay"] {
         assert!(page.contains(&format!("redeliverd\\-{command}(1)")), "{command}");
     }
+    for section in ["EXIT STATUS", "ENVIRONMENT", "FILES"] {
+        assert!(page.contains(section), "{section}");
+    }
     let dir = tempfile::tempdir().unwrap();
     let script = dir.path().join("redeliverd.bash");
     fs::write(&script, printed(&["completions", "bash"])).unwrap();
@@ -109,38 +176,92 @@ fn the_man_page_and_the_completions_are_of_this_program() {
 }
 
 #[test]
+fn every_page_that_a_man_page_points_to_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    printed(&["man", "--dir", dir.path().to_str().unwrap()]);
+    let mut pages = 0;
+    for entry in fs::read_dir(dir.path()).unwrap() {
+        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        let named = text.lines().filter_map(|line| line.strip_suffix("(1)"));
+        for page in named.map(|name| name.trim_start_matches("\\fB").replace("\\-", "-")) {
+            let page = page.replace("\\fR", "");
+            assert!(dir.path().join(format!("{page}.1")).exists(), "{page}");
+        }
+        pages += 1;
+    }
+    assert!(pages > 20, "{pages}");
+    assert!(dir.path().join("redeliverd-dead-requeue.1").exists());
+}
+
+fn deb() -> toml::Table {
+    let cargo: toml::Table =
+        fs::read_to_string(root().join("Cargo.toml")).unwrap().parse().unwrap();
+    cargo["package"]["metadata"]["deb"].as_table().unwrap().clone()
+}
+
+#[test]
 fn everything_that_the_package_takes_along_is_there() {
-    let text = fs::read_to_string(root().join("Cargo.toml")).unwrap();
-    let cargo: toml::Table = text.parse().unwrap();
-    let deb = &cargo["package"]["metadata"]["deb"];
+    let deb = deb();
     let assets = deb["assets"].as_array().unwrap();
     let sources = assets.iter().map(|asset| asset[0].as_str().unwrap());
     for source in sources.clone().filter(|source| !source.starts_with("target/")) {
-        let path = root().join(source.trim_end_matches("/*"));
-        assert!(path.exists(), "{source}");
+        let fixed = source.split('*').next().unwrap();
+        assert!(root().join(fixed).exists(), "{source}");
     }
     assert!(sources.count() > 10);
-    for unit in deb["systemd-units"].as_array().unwrap() {
-        assert_eq!(unit["enable"].as_bool(), Some(false));
-        assert_eq!(unit["start"].as_bool(), Some(false));
-        let scripts = root().join(unit["unit-scripts"].as_str().unwrap());
-        assert!(scripts.join("redeliverd.service").exists());
+    for script in ["postinst", "postrm"] {
+        let scripts = root().join(deb["maintainer-scripts"].as_str().unwrap());
+        let text = fs::read_to_string(scripts.join(script)).unwrap();
+        assert!(text.contains("#DEBHELPER#"), "{script}");
     }
 }
 
 #[test]
-fn the_configuration_in_the_package_wants_only_the_files_that_the_unit_passes() {
+fn the_package_brings_every_unit_and_starts_none() {
+    let deb = deb();
+    let mut brought = BTreeSet::new();
+    for unit in deb["systemd-units"].as_array().unwrap() {
+        assert_eq!(unit["enable"].as_bool(), Some(false));
+        assert_eq!(unit["start"].as_bool(), Some(false));
+        let dir = root().join(unit["unit-scripts"].as_str().unwrap());
+        for kind in ["service", "socket", "timer"] {
+            let name = format!("{}.{kind}", unit["unit-name"].as_str().unwrap());
+            if dir.join(&name).exists() {
+                brought.insert(name);
+            }
+        }
+    }
+    assert_eq!(brought, UNITS.map(str::to_owned).into());
+    // Without a configuration nothing is bound and nothing runs, even when somebody enables it.
+    for unit in UNITS.iter().filter(|unit| !unit.ends_with(".timer")) {
+        let text = fs::read_to_string(root().join("systemd").join(unit)).unwrap();
+        assert!(text.contains("\nConditionPathExists=/etc/redeliverd/redeliverd.toml\n"), "{unit}");
+    }
+}
+
+#[test]
+fn the_example_in_the_package_runs_on_the_credentials_that_the_unit_passes() {
     let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("redeliverd.toml");
-    fs::copy(root().join("config/examples/minimal.toml"), &file).unwrap();
+    let (etc, credentials) = (dir.path().join("etc"), dir.path().join("credentials"));
+    fs::create_dir(&etc).unwrap();
+    fs::create_dir(&credentials).unwrap();
+    let file = etc.join("redeliverd.toml");
+    fs::copy(root().join("packaging/redeliverd.toml.example"), &file).unwrap();
+    let key = Command::new("openssl").args(["genrsa", "2048"]).output().unwrap().stdout;
     let unit = fs::read_to_string(root().join("systemd/redeliverd.service")).unwrap();
     let passed: Vec<&str> = unit
         .lines()
         .filter_map(|line| line.strip_prefix("LoadCredential=")?.split(':').next())
         .collect();
     assert_eq!(passed, ["ci.pem", "ci.secret"]);
-    let text = fs::read_to_string(&file).unwrap();
     for name in passed {
-        assert!(text.contains(&format!("\"{name}\"")), "{name}");
+        let bytes = if name == "ci.pem" { key.clone() } else { b"a-long-enough-secret\n".into() };
+        fs::write(credentials.join(name), bytes).unwrap();
     }
+    let mut check = Command::new(env!("CARGO_BIN_EXE_redeliverd"));
+    check.args(["config", "check"]).env("REDELIVERD_CONFIG", &file);
+    let without = check.output().unwrap();
+    assert_eq!(without.status.code(), Some(2), "{without:?}");
+    let with = check.env("CREDENTIALS_DIRECTORY", &credentials).output().unwrap();
+    assert!(with.status.success(), "{with:?}");
 }
