@@ -36,14 +36,14 @@ pub struct SecretNote {
 const LIMIT: u64 = 64 * 1024;
 
 impl Places {
-    /// An absolute path as it is; a relative one beside the configuration file, or, where there is
-    /// no such file, among the credentials.
+    /// An absolute path as it is; a relative one among the credentials, or, where there is no such
+    /// credential, beside the configuration file.
     pub(super) fn find(&self, path: &Path) -> PathBuf {
         let beside = self.base.join(path);
         match &self.credentials {
-            Some(credentials) if path.is_relative() && !beside.exists() => {
-                let credential = credentials.join(path);
-                if credential.exists() { credential } else { beside }
+            // Also when the file is there: it may be for root alone, which is why it was passed on.
+            Some(credentials) if path.is_relative() && credentials.join(path).exists() => {
+                credentials.join(path)
             }
             Some(_) | None => beside,
         }

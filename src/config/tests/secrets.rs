@@ -71,17 +71,17 @@ fn several_secrets_keep_their_order() {
 }
 
 #[test]
-fn a_name_that_is_not_beside_the_file_is_looked_for_among_the_credentials() {
+fn a_credential_goes_before_a_file_of_its_name_which_may_be_for_root_alone() {
     let mut world = World::new();
     let credentials = tempfile::tempdir().unwrap();
     fs::write(credentials.path().join("ci.secret"), "credential").unwrap();
     fs::set_permissions(credentials.path().join("ci.secret"), fs::Permissions::from_mode(0o400))
         .unwrap();
     world.env.credentials = Some(credentials.path().to_path_buf());
-    assert_eq!(secret_of(&world), "it's a secret");
-    fs::remove_file(world.path().join("ci.secret")).unwrap();
     assert_eq!(secret_of(&world), "credential");
     fs::remove_file(credentials.path().join("ci.secret")).unwrap();
+    assert_eq!(secret_of(&world), "it's a secret");
+    fs::remove_file(world.path().join("ci.secret")).unwrap();
     assert_eq!(
         world.said(MINIMAL),
         ["error: hooks[ci].webhook_secret_files[0] = DIR/ci.secret: cannot be read: entity not \
