@@ -66,7 +66,9 @@ pub(super) fn read(
     let problem = match opened {
         Err(error) => {
             let also = match &places.credentials {
-                Some(_) if path.is_relative() => ", nor is it among the credentials",
+                Some(credentials) if path.is_relative() && !found.starts_with(credentials) => {
+                    ", nor is it among the credentials"
+                }
                 Some(_) | None => "",
             };
             let reason = error.kind();

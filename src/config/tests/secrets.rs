@@ -91,6 +91,17 @@ fn a_credential_goes_before_a_file_of_its_name_which_may_be_for_root_alone() {
 }
 
 #[test]
+fn a_credential_that_cannot_be_read_is_not_said_to_be_absent() {
+    let mut world = World::new();
+    let credentials = tempfile::tempdir().unwrap();
+    fs::create_dir(credentials.path().join("ci.secret")).unwrap();
+    world.env.credentials = Some(credentials.path().to_path_buf());
+    let said = world.said(MINIMAL);
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("cannot be read: is a directory (a path"), "{said:?}");
+}
+
+#[test]
 fn a_secret_that_everybody_can_read_is_a_warning() {
     let world = World::new();
     let path = world.path().join("ci.secret");
