@@ -86,6 +86,15 @@ impl Signer {
         state.offset
     }
 
+    /// How far GitHub's clock can really be from ours at `received_at`, when it has just accepted our
+    /// token: its times bound GitHub's. A `Date` beyond them is not GitHub's word but that of something
+    /// between, and believed it would move the boundary of the list past rows that are not listed yet.
+    pub(super) fn proven(&self, told: TimeDelta, received_at: DateTime<Utc>) -> TimeDelta {
+        let state = self.state();
+        let Some(token) = &state.token else { return told };
+        told.clamp(token.issued_at - received_at, token.expires_at - received_at)
+    }
+
     fn sign(&self, now: DateTime<Utc>) -> Result<Token, SetupError> {
         let issued_at = now - BACKDATE;
         let expires_at = issued_at + LIFETIME;

@@ -2,7 +2,6 @@
 
 use std::{fmt, sync::Arc};
 
-use chrono::TimeDelta;
 use http::{Method, StatusCode};
 use url::Url;
 
@@ -131,7 +130,7 @@ impl Client {
         match answer.status {
             // Documented is 202 with an object; the body has been `{}`, null and empty.
             StatusCode::OK | StatusCode::ACCEPTED | StatusCode::NO_CONTENT => {
-                Ok(meta(&answer, calls))
+                Ok(self.0.meta(&answer, calls))
             }
             status if status.is_success() || status.is_server_error() => {
                 Err(GitHubError::Ambiguous { message: answered(&answer) }.after(calls))
@@ -202,7 +201,7 @@ impl Inner {
                 }
                 Ok(answer) => match &answer.cut {
                     None => {
-                        let meta = meta(&answer, calls);
+                        let meta = self.meta(&answer, calls);
                         return Ok((answer, meta));
                     }
                     Some(Cut::TooLarge) => {
@@ -225,6 +224,25 @@ impl Inner {
             };
             tokio::time::sleep(*wait).await;
         }
+    }
+
+    /// What the headers of a success tell besides.
+    fn meta(&self, answer: &Answer, calls: u32) -> Meta {
+        let remaining = headers::number(&answer.headers, "x-ratelimit-remaining");
+        let told = answer.clock_offset();
+        let clock_offset = told.map(|told| {
+            let proven = self.signer.proven(told, answer.received_at);
+            if proven != told {
+                tracing::warn!(
+                    told.seconds = told.num_seconds(),
+                    proven.seconds = proven.num_seconds(),
+                    "the Date of an answer cannot be GitHub's, which has accepted our token; \
+                     look for a proxy with a wrong clock"
+                );
+            }
+            proven
+        });
+        Meta { calls, remaining, clock_offset }
     }
 
     /// One request with the JWT. A refusal of the token's times is cured with GitHub's clock, once.
@@ -260,12 +278,6 @@ impl Inner {
         *calls += 1;
         self.transport.send(method, url, authorization, max_body, &self.clock).await
     }
-}
-
-fn meta(answer: &Answer, calls: u32) -> Meta {
-    let remaining = headers::number(&answer.headers, "x-ratelimit-remaining");
-    let clock_offset: Option<TimeDelta> = answer.clock_offset();
-    Meta { calls, remaining, clock_offset }
 }
 
 fn answered(answer: &Answer) -> String {

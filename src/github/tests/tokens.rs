@@ -182,3 +182,17 @@ async fn a_client_shows_neither_key_nor_token() {
     let shown = format!("{client:?}");
     assert!(shown.contains("4242") && !shown.contains("eyJ") && !shown.contains("BEGIN"));
 }
+
+/// The token says 11:59 to 12:08.
+#[tokio::test]
+async fn a_date_that_denies_an_accepted_token_is_believed_no_further_than_the_token() {
+    for (date, seconds) in [
+        ("Tue, 01 Dec 2026 12:00:00 GMT", 480),
+        ("Sun, 29 Nov 2026 12:00:00 GMT", -60),
+        ("Mon, 30 Nov 2026 12:07:59 GMT", 479),
+    ] {
+        let server = Server::start(|_| vec![reply(200, &[("Date", date)], "[]")]).await;
+        let page = client(&server.origin).list_attempts(&PageRef::Head).await.unwrap();
+        assert_eq!(page.meta.clock_offset, Some(TimeDelta::seconds(seconds)), "{date}");
+    }
+}
