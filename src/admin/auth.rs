@@ -30,6 +30,11 @@ fn require(headers: &HeaderMap, token: Option<&SecretString>) -> Result<(), Prob
     .map_err(|_| Problem::unauthorized("send the admin token as Authorization: Bearer"))
 }
 
+/// Whether a request only looks.
+pub(super) fn reads(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
+}
+
 /// What [`guard`] goes by.
 #[derive(Debug, Clone)]
 pub(super) struct Guard {
@@ -45,8 +50,7 @@ pub(super) async fn guard(
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
-    if !(reads && loopback) {
+    if !(reads(request.method()) && loopback) {
         require(request.headers(), Admin::from_ref(&live).token())?;
     }
     Ok(next.run(request).await)

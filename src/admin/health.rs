@@ -5,6 +5,7 @@ use chrono::TimeDelta;
 use serde::Serialize;
 
 use super::Admin;
+use crate::domain::condition::overdue_after;
 
 /// The answer of `/readyz`.
 #[derive(Debug, Serialize)]
@@ -33,7 +34,7 @@ pub(super) async fn readyz(State(admin): State<Admin>) -> (StatusCode, Json<Read
         match admin.store.hook(&hook.name).await {
             Err(error) => problems.push(format!("hook {}: {error}", hook.name)),
             Ok(memory) => {
-                let overdue = admin.config.sweep.period * 3 + TimeDelta::minutes(1);
+                let overdue = overdue_after(admin.config.sweep.period) + TimeDelta::minutes(1);
                 if memory.complete_at().is_none_or(|at| now - at > overdue) {
                     problems.push(format!("hook {}: no complete sweep lately", hook.name));
                 }

@@ -1,11 +1,11 @@
 //! How large and how slow a request to the admin listener may be.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     body::{Body, HttpBody as _},
     extract::Request,
-    http::{Method, StatusCode},
+    http::StatusCode,
     middleware::Next,
     response::Response,
 };
@@ -13,7 +13,8 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
 use tokio::time::timeout;
 
-use super::api::Problem;
+use super::{api::Problem, auth::reads};
+use crate::connections::{Connections, Place};
 
 /// Bytes of a request's body, at most. None of ours is longer than a line.
 const MAX_BODY: usize = 64 * 1024;
@@ -37,7 +38,10 @@ pub(super) async fn bounded(request: Request, next: Next) -> Result<Response, Pr
         Ok(body) => body?,
         Err(_) => return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "the body is too slow")),
     };
-    let within = if head.method == Method::GET { READING } else { CHANGING };
+    if let Some(place) = head.extensions.get::<Arc<Place>>() {
+        Connections::take(place);
+    }
+    let within = if reads(&head.method) { READING } else { CHANGING };
     let answer = next.run(Request::from_parts(head, Body::from(body)));
     timeout(within, answer)
         .await

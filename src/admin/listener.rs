@@ -3,7 +3,7 @@
 use std::{pin::pin, sync::Arc, time::Duration};
 
 use axum::Router;
-use hyper::{server::conn::http1, service::service_fn};
+use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -70,10 +70,11 @@ async fn connection(
     soft: CancellationToken,
 ) {
     let place = &admitted.place;
-    let service = service_fn(|request| {
+    let service = service_fn(|mut request: Request<Incoming>| {
+        // For whoever reads the body: only with it is the request complete.
+        request.extensions_mut().insert(Arc::clone(place));
         let (connections, answer) = (&connections, router.clone().oneshot(request));
         async move {
-            Connections::take(place);
             let answer = answer.await;
             connections.answered(place);
             answer

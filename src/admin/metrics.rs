@@ -24,7 +24,7 @@ const PLAIN: &str = "text/plain; version=0.0.4; charset=utf-8";
 pub(super) async fn metrics(State(admin): State<Admin>, headers: HeaderMap) -> Response {
     if let Err(error) = refresh(&admin).await {
         tracing::warn!(%error, "metrics are formed without the store");
-        forget(&admin);
+        admin.metrics.forget_store();
     }
     match admin.metrics.render() {
         Ok(text) if wants_open_metrics(&headers) => {
@@ -72,15 +72,6 @@ async fn refresh(admin: &Admin) -> Result<(), crate::store::StoreError> {
     let size = admin.store.size_bytes().await?;
     admin.metrics.database_size_bytes.set(i64::try_from(size).unwrap_or(i64::MAX));
     Ok(())
-}
-
-fn forget(admin: &Admin) {
-    admin.metrics.missing_deliveries.clear();
-    admin.metrics.inbox_events.clear();
-    admin.metrics.oldest_missing_age_seconds.clear();
-    admin.metrics.last_complete_sweep_timestamp_seconds.clear();
-    // A plain gauge cannot be absent; no database has this size.
-    admin.metrics.database_size_bytes.set(0);
 }
 
 #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 stay far below 2^53")]

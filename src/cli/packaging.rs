@@ -44,7 +44,7 @@ const SECTIONS: [(&str, &[(&str, &str)]); 3] = [
                 "REDELIVERD_SECTION__KEY",
                 "Sets a key of the configuration, such as REDELIVERD_DATABASE__URL; goes before the file.",
             ),
-            ("CREDENTIALS_DIRECTORY", "Where secrets are looked for that are not beside the file."),
+            ("CREDENTIALS_DIRECTORY", "Where secrets are looked for first, then beside the file."),
             ("RUST_LOG", "Goes before log.level."),
         ],
     ),

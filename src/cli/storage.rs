@@ -10,7 +10,7 @@ use super::{
     exit::Exit,
     table::{self, Style},
 };
-use crate::retention;
+use crate::{retention, store::reserve};
 
 /// Arguments of `backup`.
 #[derive(Debug, clap::Args)]
@@ -33,8 +33,9 @@ pub(super) async fn prune(file: Option<&Path>, style: Style) -> anyhow::Result<E
     let pruned = retention::prune(&context.store, settings, context.now(), &never).await;
     let pruned = pruned.map_err(|error| match context.store.file() {
         Some(file) if error.is_disk_full() => anyhow::Error::from(error).context(format!(
-            "there is no room to remove anything in: free 128 MiB on the file system of {}, then \
+            "there is no room to remove anything in: free {} MiB on the file system of {}, then \
              prune again",
+            reserve::BYTES >> 20,
             file.display()
         )),
         Some(_) | None => error.into(),

@@ -36,7 +36,7 @@ pub use self::{
     problem::{Problem, Problems, Severity},
     secret::SecretNote,
     span::span,
-    web::{host_patience, host_window},
+    web::{host_patience, host_window, is_loopback},
 };
 use crate::domain::{delivery::words, ids::HookName, policy::Policy};
 

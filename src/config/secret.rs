@@ -150,7 +150,6 @@ fn may_show(path: &Path) -> bool {
     text.len() < 20 || text.contains(['/', '.'])
 }
 
-#[cfg(unix)]
 fn warn_if_open_to_all(file: &File, key: &str, path: &Path, problems: &mut Problems) {
     use std::os::unix::fs::MetadataExt as _;
 
@@ -162,6 +161,3 @@ fn warn_if_open_to_all(file: &File, key: &str, path: &Path, problems: &mut Probl
         );
     }
 }
-
-#[cfg(not(unix))]
-fn warn_if_open_to_all(_: &File, _: &str, _: &Path, _: &mut Problems) {}

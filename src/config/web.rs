@@ -62,7 +62,8 @@ pub fn host_patience(api: &Url) -> Duration {
 }
 
 /// Whether the URL names this machine: 127.0.0.0/8, `::1` or `localhost`.
-pub(super) fn is_loopback(url: &Url) -> bool {
+#[must_use]
+pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(address)) => address.is_loopback(),

@@ -12,10 +12,6 @@ use crate::{
     store::reserve,
 };
 
-/// Below either of these the disk is low (SPEC section 9).
-const LOW_BYTES: u64 = 512 << 20;
-const LOW_PERCENT: u64 = 5;
-
 /// Temporary files are small: only sorting and `backup` make any, since the daemon's writing keeps
 /// them in memory.
 const LOW_TEMPORARY_BYTES: u64 = 64 << 20;
@@ -63,7 +59,7 @@ fn database(file: &Path) -> Check {
     };
     let percent = disk.free / (disk.total / 100).max(1);
     let detail = format!("{} MiB free ({percent} %)", disk.free >> 20);
-    if disk.free < LOW_BYTES || percent < LOW_PERCENT {
+    if disk.is_low() {
         let advice = "when it is full the receiver answers 503: make room, or shorten retention";
         return Check::warn(NAME, detail, advice);
     }

@@ -144,7 +144,8 @@ fn clock(offset: Option<TimeDelta>) -> Check {
         2.. => format!("{offset} s behind GitHub's"),
         _ => format!("{} s ahead of GitHub's", offset.unsigned_abs()),
     };
-    let advice = "set this machine's clock and keep it by NTP; tokens are refused otherwise";
+    let advice =
+        "set this machine's clock and keep it by NTP: GitHub refuses tokens by a clock far off";
     match i64::try_from(offset.unsigned_abs()).unwrap_or(i64::MAX) {
         CLOCK_FAIL_SECONDS.. => Check::fail(NAME, detail, advice),
         CLOCK_WARN_SECONDS.. => Check::warn(NAME, detail, advice),

@@ -7,6 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::{Check, disk};
 use crate::{
     config::{Config, Hook},
+    domain::condition::overdue_after,
     store::{Store, StoreError},
 };
 
@@ -130,7 +131,7 @@ fn in_vain(config: &Config, mut found: Vec<Check>) -> Vec<Check> {
     found.into_iter().chain(sweeps).collect()
 }
 
-/// The alert `sweep_overdue` fires after three periods; a minute more is for a sweep that runs.
+/// As the alert `sweep_overdue` has it; a minute more is for a sweep that runs.
 fn last_sweep(
     hook: &Hook,
     at: Option<DateTime<Utc>>,
@@ -144,7 +145,7 @@ fn last_sweep(
     };
     let age = now - at;
     let detail = format!("the last complete one began {} s ago", age.num_seconds());
-    if age > period * 3 + TimeDelta::minutes(1) {
+    if age > overdue_after(period) + TimeDelta::minutes(1) {
         let name = &hook.name;
         let advice =
             format!("is the daemon running? redeliverd sweep --hook {name} shows what fails");

@@ -1,10 +1,10 @@
 //! The webhook's settings as GitHub has them, compared with what is configured here.
 
-use url::{Host, Url};
+use url::Url;
 
 use super::{Check, reach};
 use crate::{
-    config::{Hook, host_window},
+    config::{Hook, host_window, is_loopback},
     domain::policy::Trust,
     github::{HookConfig, scrub},
 };
@@ -99,15 +99,6 @@ fn tls(config: &HookConfig, url: &Url) -> Check {
             "plain http: payloads travel in the clear",
             "put TLS before the receiver, and https in the App's settings",
         ),
-    }
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
     }
 }
 

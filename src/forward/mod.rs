@@ -18,7 +18,7 @@ use secrecy::SecretString;
 
 use crate::{
     clock::SharedClock,
-    config::{Forward, Hook},
+    config::{Forward, Hook, is_loopback},
     domain::{ids::HookName, retry::RetryPolicy},
     store::Store,
     telemetry::Metrics,
@@ -81,11 +81,5 @@ fn client(settings: &Forward) -> Result<reqwest::Client, reqwest::Error> {
         .pool_max_idle_per_host(concurrency)
         .tcp_nodelay(true);
     // A proxy for the way out must not stand between us and a neighbour on this machine.
-    let local = match settings.url.host() {
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        Some(url::Host::Domain(name)) => name == "localhost",
-        None => false,
-    };
-    if local { builder.no_proxy() } else { builder }.build()
+    if is_loopback(&settings.url) { builder.no_proxy() } else { builder }.build()
 }

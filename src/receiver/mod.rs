@@ -61,7 +61,8 @@ const LATE_HEAD: Duration = Duration::from_millis(100);
 /// The same for a connection that was made for a request which has not come yet.
 const FIRST_HEAD: Duration = Duration::from_secs(1);
 
-/// Connections that the kernel may have completed before the word to stop: its queue's length.
+/// Connections that the kernel may have completed before the word to stop, on a socket of our own: its
+/// queue's length. What else waits on an inherited one is left to whoever takes that over next.
 const LATE_CONNECTIONS: usize = 1024;
 
 /// After a failed accept: out of file descriptors or memory, which does not pass at once.

@@ -35,7 +35,7 @@ const POSTGRES_CONNECTIONS: u32 = 10;
 /// fewer bytes than SQLite's usual 4096 (docs/performance.md).
 const PAGE_BYTES: u32 = 2048;
 
-/// Pages in SQLite's WAL before a commit also copies them into the main file: 64 MiB. Fewer make the
+/// Pages in SQLite's WAL before a commit also copies them into the main file: 64 MiB of our own pages. Fewer make the
 /// receiver sync the main file too often; more make that one commit slow, and a full disk harder to
 /// leave (`reserve.rs`).
 const CHECKPOINT_PAGES: &str = "32768";
@@ -229,7 +229,6 @@ async fn connect_postgres(url: &str) -> Result<Backend> {
 fn create_private(file: &std::path::Path) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.append(true).create(true);
-    #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(file).map(drop)
 }

@@ -18,7 +18,8 @@ const ROWS: usize = 128;
 const JUDGED: &str = "WITH judged (hook, guid, verdict, reason, missing, open, at) AS (";
 
 /// Writes only what changed, so that a thousand deliveries that wait cost a sweep nothing. The grace
-/// of one more attempt does not end an episode: nothing has arrived by it. A delivery that an operator asked for while it was judged `adopted` stays open.
+/// of one more attempt does not end an episode: nothing has arrived by it. A delivery that an operator
+/// asked for while it was judged `adopted` stays open.
 const SAVE: &str = ") UPDATE deliveries SET verdict = judged.verdict, reason = judged.reason, \
      judged_at = judged.at, missing_since = \
      CASE WHEN judged.missing = 1 THEN COALESCE(deliveries.missing_since, judged.at) \

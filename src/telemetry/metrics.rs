@@ -177,13 +177,20 @@ impl Metrics {
     /// Forgets what is so at the moment, since a hook that is not configured any more would be shown
     /// as it last was, for ever. All of it is measured again within a sweep; counters stay.
     pub fn forget_states(&self) {
+        self.forget_store();
+        self.github_ratelimit_remaining.clear();
+        self.github_clock_offset_seconds.clear();
+        self.condition.clear();
+    }
+
+    /// Forgets what is read from the store, because it cannot be read.
+    pub fn forget_store(&self) {
         self.missing_deliveries.clear();
         self.oldest_missing_age_seconds.clear();
         self.last_complete_sweep_timestamp_seconds.clear();
-        self.github_ratelimit_remaining.clear();
-        self.github_clock_offset_seconds.clear();
         self.inbox_events.clear();
-        self.condition.clear();
+        // A plain gauge cannot be absent; no database has this size.
+        self.database_size_bytes.set(0);
     }
 
     /// All families in the OpenMetrics text format.

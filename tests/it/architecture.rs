@@ -80,7 +80,6 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "clock",
             "config",
             "doctor",
-            "doctor",
             "domain",
             "github",
             "lifecycle",

@@ -7,15 +7,13 @@ use super::{
     credential::authorization,
     draft::{Draft, span, time},
     handover::{dead, stalled},
+    overdue_after,
     shortfall::{closing, exhausted, lost, missing},
 };
 use crate::domain::later;
 
 /// Requests that must fail verification before that is more than a stranger's try.
 const UNVERIFIED: u64 = 3;
-
-/// Free space below which the disk is low, in bytes; also below a twentieth of its size.
-const FREE: u64 = 512 << 20;
 
 /// Every condition of every hook and of the daemon, in the order of [`Condition::ALL`].
 #[must_use]
@@ -93,7 +91,7 @@ fn overdue(
     };
     // Whoever was stopped, or had no store, needs the time to sweep again.
     let since = complete_at.map_or(able_since, |at| at.max(able_since));
-    if now - since <= thresholds.period * 3 {
+    if now - since <= overdue_after(thresholds.period) {
         return draft.resolved("sweeps end in time");
     }
     let last = complete_at
@@ -106,7 +104,7 @@ fn overdue(
     };
     let mut finding = draft.fires(format!(
         "no complete sweep of hook {name} within {}, {last}{error}",
-        span(thresholds.period * 3)
+        span(overdue_after(thresholds.period))
     ));
     finding.oldest = complete_at;
     finding
@@ -174,9 +172,7 @@ fn disk(look: &Look<Disk>) -> Finding {
     let draft = Draft::whole(Condition::DiskLow, "redeliverd prune");
     match look {
         Err(why) => draft.unknown("free disk space", why),
-        Ok(Disk { free, total }) if *free >= FREE && *free >= total / 20 => {
-            draft.resolved("there is disk space")
-        }
+        Ok(disk) if !disk.is_low() => draft.resolved("there is disk space"),
         Ok(Disk { free, total }) => draft.fires(format!(
             "{} MiB of {} MiB are free on the database's file system; when it is full, deliveries \
              are refused",

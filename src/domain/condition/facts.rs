@@ -41,6 +41,17 @@ pub struct Disk {
     pub total: u64,
 }
 
+impl Disk {
+    /// Free space below which the disk is low, in bytes; also below a twentieth of its size.
+    const FREE: u64 = 512 << 20;
+
+    /// Whether it may soon be full.
+    #[must_use]
+    pub fn is_low(self) -> bool {
+        self.free < Self::FREE || self.free < self.total / 20
+    }
+}
+
 /// What is known of one hook. Each part is looked up by itself, so that one that cannot be had
 /// leaves the others standing.
 #[derive(Debug, Clone, PartialEq)]

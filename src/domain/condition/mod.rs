@@ -127,6 +127,13 @@ pub struct Finding {
     pub command: String,
 }
 
+/// How long the last complete sweep may lie back, for a schedule with this time between two: one that
+/// fails and one that is slow are no news yet.
+#[must_use]
+pub fn overdue_after(period: TimeDelta) -> TimeDelta {
+    period * 3
+}
+
 /// Deliveries that a finding names at most.
 pub const GUIDS: usize = 5;
 

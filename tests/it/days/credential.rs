@@ -57,6 +57,7 @@ async fn the_clock_is_twenty_minutes_off() {
         day.rig.world.faults(|faults| faults.clock_skew = TimeDelta::zero());
         assert_eq!(day.sweep().await["complete"], true);
         day.ends("github_auth_failing").await;
+        assert_eq!(day.told("github_auth_failing").len(), 2, "once, and its end once");
         day.only(&["github_auth_failing"]);
     }
 }

@@ -28,6 +28,7 @@ async fn nothing_arrives_for_as_long_as_is_too_long() {
             day.told("silence").iter().any(|told| told["state"] == "resolved")
         })
         .await;
+    assert_eq!(day.told("silence").len(), 2, "once, and its end once");
     day.only(&["silence"]);
 }
 

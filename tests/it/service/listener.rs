@@ -89,6 +89,26 @@ async fn heads_that_are_too_large_or_too_slow_end_their_connection_and_no_other(
     assert_eq!(rig.get("/healthz").await.unwrap().0, 200);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_that_do_not_come_keep_nobody_out() {
+    let mut rig = Rig::new("").await;
+    rig.serve().await;
+    // More than there are places, each with a whole head, and no token where none is asked for.
+    let waiting: Vec<_> = (0..70)
+        .map(|_| {
+            let mut stream = TcpStream::connect(rig.admin).unwrap();
+            let head = "GET /healthz HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\n";
+            // One that had to go may be closed already.
+            let _ = stream.write_all(head.as_bytes());
+            stream
+        })
+        .collect();
+    for _ in 0..10 {
+        assert_eq!(rig.get("/healthz").await.expect("a place").0, 200);
+    }
+    drop(waiting);
+}
+
 /// What counts is the socket that came, not the address in the file.
 #[tokio::test(flavor = "multi_thread")]
 async fn on_an_inherited_socket_beyond_loopback_reading_needs_the_token_too() {

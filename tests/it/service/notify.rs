@@ -36,7 +36,7 @@ async fn the_watchdog_is_fed_at_half_of_its_limit_and_during_reloads() {
     let mut rig = Rig::new("").await;
     let manager = Manager::new(&rig);
     let mut command = manager.command(&rig, None, None);
-    command.env("WATCHDOG_USEC", "2000000");
+    command.env("WATCHDOG_USEC", "8000000");
     rig.spawn(command);
     manager.until("WATCHDOG=1").await;
     let mut last = Instant::now();
@@ -44,8 +44,8 @@ async fn the_watchdog_is_fed_at_half_of_its_limit_and_during_reloads() {
         rig.signal("HUP");
         manager.until("WATCHDOG=1").await;
         let gap = last.elapsed();
-        assert!(gap < Duration::from_secs(2), "a manager would have killed it after {gap:?}");
-        assert!(gap > Duration::from_millis(500), "half of the limit, not {gap:?}");
+        assert!(gap < Duration::from_secs(8), "a manager would have killed it after {gap:?}");
+        assert!(gap > Duration::from_secs(2), "half of the limit, not {gap:?}");
         last = Instant::now();
     }
     assert!(rig.log().contains("WatchdogSec is short"), "{}", rig.log());

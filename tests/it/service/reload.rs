@@ -118,7 +118,7 @@ async fn metrics_of(rig: &Rig, hook: &str) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hooks_and_filters_come_and_go_with_a_reload() {
+async fn hooks_come_and_go_with_a_reload() {
     let mut rig = Rig::new("").await;
     rig.serve().await;
     let app = redeliverd::sandbox::story::write_app(

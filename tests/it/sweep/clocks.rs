@@ -70,6 +70,19 @@ async fn the_boundary_is_a_time_of_githubs_and_the_last_complete_pass_one_of_our
     }
 }
 
+/// A proxy with a wrong clock in one answer: what comes later is still read beyond the first page.
+#[tokio::test]
+async fn one_date_that_lies_by_a_day_leaves_no_gap() {
+    let mut bench = Bench::unadopted(|hook, _| hook.policy.trust = Trust::Github).await;
+    bench.world.faults(|faults| faults.api.date_offset = TimeDelta::days(1));
+    bench.sweep().await;
+    bench.world.faults(|faults| faults.api.date_offset = TimeDelta::zero());
+    bench.advance(TimeDelta::minutes(10));
+    bench.fail(150).await;
+    bench.advance(TimeDelta::minutes(30));
+    assert_eq!(bench.sweep().await.new_attempts, 150);
+}
+
 // The clock is set right between two sweeps.
 #[tokio::test]
 async fn a_clock_that_is_set_right_is_noticed_by_the_next_sweep() {
