@@ -74,8 +74,9 @@ async fn the_boundary_is_a_time_of_githubs_and_the_last_complete_pass_one_of_our
 #[tokio::test]
 async fn one_date_that_lies_by_a_day_leaves_no_gap() {
     let mut bench = Bench::unadopted(|hook, _| hook.policy.trust = Trust::Github).await;
+    bench.fail(1).await;
     bench.world.faults(|faults| faults.api.date_offset = TimeDelta::days(1));
-    bench.sweep().await;
+    assert_eq!(bench.sweep().await.new_attempts, 1);
     bench.world.faults(|faults| faults.api.date_offset = TimeDelta::zero());
     bench.advance(TimeDelta::minutes(10));
     bench.fail(150).await;
