@@ -115,7 +115,11 @@ fn checked(file: Option<&Path>, problems: &[Problem], loaded: Option<&Loaded>) -
 
 fn summary(file: Option<&Path>, loaded: &Loaded, style: Style) -> String {
     let source = file.map_or_else(|| "environment".to_owned(), |path| path.display().to_string());
-    let mut lines = vec![format!("{source}: fine, {} hooks", loaded.config.hooks.len())];
+    let hooks = match loaded.config.hooks.len() {
+        1 => "1 hook".to_owned(),
+        several => format!("{several} hooks"),
+    };
+    let mut lines = vec![format!("{source}: fine, {hooks}")];
     lines.extend(loaded.secrets.iter().map(|note| format!("  {}", secret(note))));
     let next: Vec<_> = runs(loaded).into_iter().map(|at| table::time(at, style)).collect();
     lines.push(format!("  next sweeps: {}", next.join(", ")));

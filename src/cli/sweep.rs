@@ -12,7 +12,7 @@ use super::{
     exit::Exit,
     progress::Bar,
     table::{self, Style},
-    wait,
+    wait::{self, Arrived},
 };
 use crate::{
     app,
@@ -66,10 +66,10 @@ pub(super) async fn run(file: Option<&Path>, args: &Args, style: Style) -> anyho
     for hook in hooks {
         // One hook that cannot be swept does not stop the others.
         match sweep_and_wait(&context, hook, args, &metrics, &cancel).await {
-            Ok(report) => {
+            Ok((report, arrived)) => {
                 exit = exit.max(exit_of(&report));
                 if !style.json {
-                    table::out(&text(&report))?;
+                    table::out(&text(&report, arrived.as_ref()))?;
                 }
                 sweeps.push(report);
             }
@@ -91,13 +91,16 @@ async fn sweep_and_wait(
     args: &Args,
     metrics: &Arc<Metrics>,
     cancel: &CancellationToken,
-) -> anyhow::Result<SweepReport> {
+) -> anyhow::Result<(SweepReport, Option<Arrived>)> {
     let sweeper = app::sweeper(&context.config, hook, &context.store, &context.clock, metrics)?;
     let mut report = one(context, &sweeper, args, cancel).await?;
-    if let Some(patience) = args.wait {
-        wait::until_arrived(context, hook, &sweeper, &mut report, patience, cancel).await?;
-    }
-    Ok(report)
+    let arrived = match args.wait {
+        Some(patience) => {
+            Some(wait::until_arrived(context, hook, &sweeper, &mut report, patience, cancel).await?)
+        }
+        None => None,
+    };
+    Ok((report, arrived))
 }
 
 async fn one(
@@ -134,7 +137,8 @@ fn exit_of(report: &SweepReport) -> Exit {
     }
 }
 
-fn text(report: &SweepReport) -> String {
+/// `arrived`: what waiting showed, if anybody waited.
+fn text(report: &SweepReport, arrived: Option<&Arrived>) -> String {
     let how = if report.complete { "complete" } else { "not complete" };
     let mut lines = vec![format!(
         "{}: {how}; listed {} ({} new), due {}, asked {}, fetched {}, deferred {}, missing {}, lost {}; {} API calls",
@@ -161,9 +165,13 @@ fn text(report: &SweepReport) -> String {
     for request in &report.requests {
         let detail = request.detail.as_ref().map(|d| format!(": {d}")).unwrap_or_default();
         lines.push(format!(
-            "  {}  {:<9} request {}, {}{detail}",
+            "  {}  {:<9} request {}, because {}{detail}",
             request.guid, request.outcome, request.nth, request.reason
         ));
+    }
+    if let Some(Arrived { asked, waiting }) = arrived {
+        lines.push(format!("  arrived: {} of {asked} asked", asked - waiting.len()));
+        lines.extend(waiting.iter().map(|guid| format!("  {guid}  has not arrived yet")));
     }
     if let Some(error) = &report.error {
         lines.push(format!("  stopped: {error}"));

@@ -19,6 +19,15 @@ const LOOK: Duration = Duration::from_millis(250);
 /// How often GitHub's list is read meanwhile: a receipt shows by itself, GitHub's word does not.
 const LIST: Duration = Duration::from_secs(3);
 
+/// What became of the requests of one sweep.
+#[derive(Debug)]
+pub(super) struct Arrived {
+    /// How many were sent.
+    pub(super) asked: usize,
+    /// Those of them that are not settled yet.
+    pub(super) waiting: Vec<Guid>,
+}
+
 /// Returns when everything asked in `report` is settled, `patience` is over, or `cancel` says so;
 /// then `report.missing` is up to date.
 pub(super) async fn until_arrived(
@@ -28,13 +37,14 @@ pub(super) async fn until_arrived(
     report: &mut SweepReport,
     patience: TimeDelta,
     cancel: &CancellationToken,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Arrived> {
     let mut open: Vec<Guid> = report
         .requests
         .iter()
         .filter(|request| matches!(request.outcome, "accepted" | "ambiguous"))
         .filter_map(|request| Guid::new(&request.guid).ok())
         .collect();
+    let asked = open.len();
     let end = Instant::now() + patience.to_std().unwrap_or_default();
     let mut list_at = Instant::now() + LIST;
     loop {
@@ -60,7 +70,7 @@ pub(super) async fn until_arrived(
     if let Some(now) = status.hooks.iter().find(|status| status.name == report.hook) {
         report.missing = u32::try_from(now.missing.total).unwrap_or(u32::MAX);
     }
-    Ok(())
+    Ok(Arrived { asked, waiting: open })
 }
 
 async fn still_open(context: &Context, hook: &Hook, asked: Vec<Guid>) -> anyhow::Result<Vec<Guid>> {

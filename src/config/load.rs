@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{
     Config, Source, check,
     checker::Check,
-    problem::{Problem, Problems},
+    problem::{Problem, Problems, unreadable},
     raw,
     read::{At, Read as _},
     secret::{Places, SecretNote},
@@ -85,7 +85,7 @@ pub fn load(file: Option<&Path>, env: &Env) -> Result<Loaded, Problems> {
     let text = match std::fs::read(path).map(String::from_utf8) {
         Ok(Ok(text)) => text,
         Ok(Err(_)) => return failed("is not UTF-8 text".to_owned()),
-        Err(error) => return failed(format!("cannot be read: {}", error.kind())),
+        Err(error) => return failed(format!("cannot be read: {}", unreadable(&error))),
     };
     let base = path.parent().unwrap_or(Path::new(""));
     let loaded = read(&text, &shown, base, env)?;

@@ -233,7 +233,8 @@ impl Config {
         }
         let problem = Problem::error("hooks", "is missing: there is no webhook to look after")
             .hint(
-                "add a [[hooks]] entry with name, app_id, private_key_file, webhook_secret_files",
+                "add a [[hooks]] entry with name, app_id, private_key_file, webhook_secret_files, or \
+                 name the file that has one with --config",
             );
         Err(Problems { all: vec![problem] })
     }

@@ -4,6 +4,14 @@ use std::fmt;
 
 use thiserror::Error;
 
+/// Why a file could not be read, in words for people.
+pub(super) fn unreadable(error: &std::io::Error) -> String {
+    if error.kind() == std::io::ErrorKind::NotFound {
+        return "there is no such file".to_owned();
+    }
+    error.kind().to_string()
+}
+
 /// One thing that is wrong, or merely doubtful, in what the operator wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {

@@ -8,7 +8,7 @@ use std::{
 
 use secrecy::{ExposeSecret, SecretString};
 
-use super::problem::{Problem, Problems};
+use super::problem::{Problem, Problems, unreadable};
 
 /// Where files are looked for.
 #[derive(Debug, Clone)]
@@ -71,7 +71,7 @@ pub(super) fn read(
                 }
                 Some(_) | None => "",
             };
-            let reason = error.kind();
+            let reason = unreadable(&error);
             Problem::error(key, format!("cannot be read: {reason}{also}"))
                 .hint("a path is relative to the directory of the configuration file")
         }

@@ -194,3 +194,26 @@ async fn off_loopback_even_reading_takes_the_token() {
         .unwrap();
     assert_eq!(answer.status(), 200);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_a_sweep_is_told_what_arrived_and_what_did_not() {
+    let mut rig = Rig::new("").await;
+    rig.edit_config("* * * * * *", "0 0 0 1 1 *");
+    rig.serve().await;
+    let event = rig.next_event();
+    rig.world.emit_as(rig.hook, event, Sending::Answer(500)).await;
+    rig.eventually("it is asked for and arrives", async |rig| {
+        let swept = rig.run(&["sweep", "--wait", "20s"]).await;
+        swept.stdout.contains("accepted  request 1, because failed\n  arrived: 1 of 1 asked\n")
+    })
+    .await;
+    rig.world.faults(|faults| faults.api.redeliver = Redelivering::Forget);
+    let event = rig.next_event();
+    let lost = rig.world.emit_as(rig.hook, event, Sending::Answer(500)).await;
+    rig.eventually("it is asked for and does not arrive", async |rig| {
+        let swept = rig.run(&["sweep", "--wait", "100ms"]).await;
+        let told = format!("arrived: 0 of 1 asked\n  {lost}  has not arrived yet\n");
+        swept.code == 3 && swept.stdout.contains(&told)
+    })
+    .await;
+}

@@ -131,7 +131,7 @@ fn a_file_that_cannot_be_read_is_one_problem() {
     let missing = world.path().join("none.toml");
     let said = load(Some(&missing), &Env::default()).unwrap_err().to_string();
     assert!(
-        said.ends_with("cannot be read: entity not found (--config names another file)"),
+        said.ends_with("cannot be read: there is no such file (--config names another file)"),
         "{said}"
     );
     let binary = world.write("binary.toml", [0xff]);

@@ -34,7 +34,7 @@ settle = 30
              \"90s\", \"15m\" or \"3d\")",
             "error: sweep.schedule = \"*/2 * * * *\": has five fields, but the first of six is the \
              seconds (write \"0 */2 * * * *\")",
-            "error: hooks[ci].private_key_file = DIR/nowhere.pem: cannot be read: entity not found \
+            "error: hooks[ci].private_key_file = DIR/nowhere.pem: cannot be read: there is no such file \
              (a path is relative to the directory of the configuration file)",
         ]
     );

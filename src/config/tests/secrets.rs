@@ -84,8 +84,8 @@ fn a_credential_goes_before_a_file_of_its_name_which_may_be_for_root_alone() {
     fs::remove_file(world.path().join("ci.secret")).unwrap();
     assert_eq!(
         world.said(MINIMAL),
-        ["error: hooks[ci].webhook_secret_files[0] = DIR/ci.secret: cannot be read: entity not \
-          found, nor is it among the credentials (a path is relative to the directory of the \
+        ["error: hooks[ci].webhook_secret_files[0] = DIR/ci.secret: cannot be read: there is \
+          no such file, nor is it among the credentials (a path is relative to the directory of the \
           configuration file)"]
     );
 }
