@@ -26,6 +26,7 @@ use chrono::TimeDelta;
 use secrecy::SecretString;
 use url::Url;
 
+pub(crate) use self::problem::OPEN_TO_ALL;
 pub use self::{
     alerts::{Alerts, Channel, ChannelKind, Tls},
     cron::next_runs,

@@ -4,6 +4,9 @@ use std::fmt;
 
 use thiserror::Error;
 
+/// Said of a secret that everybody may use; `doctor` looks at permissions itself and leaves it out.
+pub(crate) const OPEN_TO_ALL: &str = "can be read or written by every user of this machine";
+
 /// Why a file could not be read, in words for people.
 pub(super) fn unreadable(error: &std::io::Error) -> String {
     if error.kind() == std::io::ErrorKind::NotFound {

@@ -8,7 +8,7 @@ use std::{
 
 use secrecy::{ExposeSecret, SecretString};
 
-use super::problem::{Problem, Problems, unreadable};
+use super::problem::{OPEN_TO_ALL, Problem, Problems, unreadable};
 
 /// Where files are looked for.
 #[derive(Debug, Clone)]
@@ -154,10 +154,7 @@ fn warn_if_open_to_all(file: &File, key: &str, path: &Path, problems: &mut Probl
     use std::os::unix::fs::MetadataExt as _;
 
     if file.metadata().is_ok_and(|meta| meta.is_file() && meta.mode() & 0o006 != 0) {
-        problems.push(
-            Problem::warning(key, "can be read or written by every user of this machine")
-                .value(path.display())
-                .hint("chmod o-rw it"),
-        );
+        problems
+            .push(Problem::warning(key, OPEN_TO_ALL).value(path.display()).hint("chmod o-rw it"));
     }
 }

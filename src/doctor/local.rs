@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 
 use super::Check;
-use crate::config::{Config, Hook, Problem, host_patience, host_window};
+use crate::config::{Config, Hook, OPEN_TO_ALL, Problem, host_patience, host_window};
 
 const WINDOW: &str = "window";
 
@@ -17,9 +17,9 @@ pub(super) fn settings(config: &Config, warnings: &[Problem]) -> Vec<Check> {
 /// What `config check` warns of, except what has a check of its own.
 fn configuration(warnings: &[Problem]) -> Check {
     const NAME: &str = "configuration";
-    let mut doubts = warnings.iter().filter(|problem| {
-        !problem.key.ends_with(".window") && !problem.message.contains("every user")
-    });
+    let mut doubts = warnings
+        .iter()
+        .filter(|problem| !problem.key.ends_with(".window") && problem.message != OPEN_TO_ALL);
     let Some(first) = doubts.next() else { return Check::pass(NAME, "no doubts about it") };
     let more = match doubts.count() {
         0 => String::new(),

@@ -73,6 +73,18 @@ impl EventName {
         &self.0
     }
 
+    /// Stands for the name that a row of GitHub's list lacks; GitHub has no event called so.
+    #[must_use]
+    pub fn unnamed() -> Self {
+        Self("unknown".to_owned())
+    }
+
+    /// Whether the name is not known.
+    #[must_use]
+    pub fn is_unnamed(&self) -> bool {
+        self.0 == "unknown"
+    }
+
     /// Whether it only tells that the hook exists.
     #[must_use]
     pub fn is_ping(&self) -> bool {

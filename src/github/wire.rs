@@ -53,9 +53,11 @@ struct Row<'a> {
     repository_id: Option<&'a RawValue>,
 }
 
-/// One page of the list. `None` when the body is not a JSON array.
+/// One page of the list. `None` when the body is not a JSON array. Bytes that are no UTF-8, as a
+/// status text could have them, cost no more than themselves.
 pub(super) fn rows(body: &[u8]) -> Option<Rows> {
-    let raw: Vec<&RawValue> = serde_json::from_slice(body).ok()?;
+    let text = String::from_utf8_lossy(body);
+    let raw: Vec<&RawValue> = serde_json::from_str(text.trim_start_matches('\u{feff}')).ok()?;
     let mut out = Rows { rows: Vec::with_capacity(raw.len().min(100)), unreadable: Vec::new() };
     for (position, row) in raw.into_iter().enumerate() {
         match listed(row) {
@@ -70,12 +72,15 @@ pub(super) fn rows(body: &[u8]) -> Option<Rows> {
 }
 
 /// What decides (id, GUID, event, time, code, redelivery) must be readable; of the rest, what has an unexpected
-/// type counts as absent.
+/// type counts as absent. An event may lack its name: what is lost can be asked for without it.
 fn listed(raw: &RawValue) -> Result<Listed, Reason> {
     let row: Row<'_> = object(raw)?;
     Ok(Listed {
         guid: guid(row.guid)?,
-        event: event(row.event)?,
+        event: match row.event {
+            None => EventName::unnamed(),
+            named => event(named)?,
+        },
         action: row.action.and_then(text).map(|action| bounded(&clean(&action), MAX_ACTION)),
         installation_id: row.installation_id.and_then(whole),
         repository_id: row.repository_id.and_then(whole),

@@ -48,7 +48,8 @@ impl EventPattern {
 
 impl Filter {
     /// Whether the hook wants an event. A `ping` is never wanted: it tells that the hook exists and
-    /// nothing else. Where ids are listed, an event without an id is unwanted.
+    /// nothing else. Where ids are listed, an event without an id is unwanted. An event whose name is
+    /// not known could be a wanted one, so rules about names do not keep it out.
     #[must_use]
     pub fn wants(
         &self,
@@ -58,7 +59,7 @@ impl Filter {
         repository_id: Option<i64>,
     ) -> Interest {
         let covered = |patterns: &[EventPattern]| patterns.iter().any(|p| p.covers(event, action));
-        let included = self.include.is_empty() || covered(&self.include);
+        let included = self.include.is_empty() || event.is_unnamed() || covered(&self.include);
         if !event.is_ping()
             && included
             && !covered(&self.exclude)

@@ -40,6 +40,17 @@ fn include_names_whole_events_and_single_actions() {
 }
 
 #[test]
+fn an_event_without_a_name_could_be_a_wanted_one() {
+    let include = vec![pattern("push", None)];
+    let exclude = vec![pattern("issues", None)];
+    let repositories = BTreeSet::from([2]);
+    let filter = Filter { include, exclude, repositories, ..Filter::default() };
+    let unnamed = EventName::unnamed();
+    assert_eq!(filter.wants(&unnamed, None, None, Some(2)), Interest::Wanted);
+    assert_eq!(filter.wants(&unnamed, None, None, Some(3)), Interest::Unwanted);
+}
+
+#[test]
 fn exclude_wins_over_include() {
     let filter = Filter {
         include: vec![pattern("issues", None)],
