@@ -196,7 +196,8 @@ impl Pass<'_> {
     ) -> Result<Step, StoreError> {
         let times = || page.rows.iter().map(|row| row.attempt.delivered_at);
         let below = self.below(&page, walk).await?;
-        let seen = PageSeen { newest: times().max(), oldest: times().min(), below };
+        let blank = page.rows.is_empty() && page.unreadable.len() > 1;
+        let seen = PageSeen { newest: times().max(), oldest: times().min(), blank, below };
         let step = walk.page(&mut reader.listing, &seen);
         let saved = self.save_page(reader, &page.rows).await?;
         let numbers = &mut self.tally.numbers;
@@ -208,7 +209,13 @@ impl Pass<'_> {
         self.tally.newest_success = self.tally.newest_success.max(newest);
         if let Some(first) = page.unreadable.first() {
             let hook = &self.sweeper.settings.hook.name;
-            tracing::warn!(%hook, rows = page.unreadable.len(), first, "rows of the list are unreadable");
+            let rows = page.unreadable.len();
+            tracing::warn!(%hook, rows, first, "rows of the list are unreadable");
+            if blank {
+                let error =
+                    format!("none of the {rows} rows on a page of GitHub's list can be read");
+                self.tally.stop(Ending::Failed, format!("{error} ({first})"));
+            }
         }
         let rows = self.tally.numbers.listed;
         self.at(Progress::Listing { rows });

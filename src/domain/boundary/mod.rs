@@ -34,11 +34,11 @@ pub struct Listing {
 pub struct Gap {
     /// Where the walk was to end.
     pub floor: DateTime<Utc>,
-    /// The oldest row read above the hole, or `floor` when that lies lower: then only rows out of
-    /// order can be missing.
+    /// The oldest row read above the hole (where none was read, the start of the walk), or `floor`
+    /// when that lies lower: then only rows out of order can be missing.
     pub ceiling: DateTime<Utc>,
-    /// GitHub's link to the page below `ceiling`; `None` after GitHub refused it, or gave none: start
-    /// at the head.
+    /// GitHub's link to the page below `ceiling`; `None` after GitHub refused it, or gave none, or a
+    /// page in it was blank: start at the head.
     pub link: Option<String>,
 }
 
@@ -49,6 +49,8 @@ pub struct PageSeen {
     pub newest: Option<DateTime<Utc>>,
     /// Oldest `delivered_at` on the page.
     pub oldest: Option<DateTime<Utc>>,
+    /// Whether it had rows and none of them could be read, so that they will have to be read again.
+    pub blank: bool,
     /// What is below it.
     pub below: Below,
 }

@@ -44,12 +44,20 @@ impl World {
         PageSeen {
             newest: page.iter().map(|row| at(row.delivered)).max(),
             oldest: page.iter().map(|row| at(row.delivered)).min(),
+            blank: false,
             below: if from > 0 { Below::Page(from.to_string()) } else { Below::Nothing },
         }
     }
 
+    /// The newest page, whose rows nobody can read.
+    fn serve_blank(&self) -> PageSeen {
+        let from = self.rows.len().saturating_sub(PAGE);
+        let below = if from > 0 { Below::Page(from.to_string()) } else { Below::Nothing };
+        PageSeen { newest: None, oldest: None, blank: !self.rows.is_empty(), below }
+    }
+
     /// Lets a walk run until its end or for so many pages; returns how many are left.
-    fn run(&mut self, mut walk: Walk, mut pages: u32, refuse: bool) -> u32 {
+    fn run(&mut self, mut walk: Walk, mut pages: u32, refuse: bool, blank: bool) -> u32 {
         let mut link = walk.link().map(str::to_owned);
         while pages > 0 {
             if refuse && link.is_some() {
@@ -57,7 +65,10 @@ impl World {
                 return pages;
             }
             pages -= 1;
-            let page = self.serve(link.as_deref());
+            let page = match &link {
+                None if blank => self.serve_blank(),
+                link => self.serve(link.as_deref()),
+            };
             match walk.page(&mut self.listing, &page) {
                 Step::More(next) => link = Some(next),
                 Step::End | Step::Lost => break,
@@ -66,16 +77,16 @@ impl World {
         pages
     }
 
-    fn sweep(&mut self, budget: u32, refuse: bool) {
+    fn sweep(&mut self, budget: u32, refuse: bool, blank: bool) {
         let (head_pages, gap_pages) = shares(budget, self.listing.next_gap().is_some());
         let reach = self.listing.reach(at(self.now), &rules(), Occasion::Scheduled);
         let walk = Walk::head(&self.listing, at(self.now), reach);
-        let mut left = gap_pages + self.run(walk, head_pages, false);
+        let mut left = gap_pages + self.run(walk, head_pages, false, blank);
         while let Some(walk) = self.listing.next_gap().and_then(|i| Walk::gap(&self.listing, i)) {
             if left == 0 {
                 break;
             }
-            left = self.run(walk, left, refuse);
+            left = self.run(walk, left, refuse, false);
         }
     }
 
@@ -101,11 +112,12 @@ proptest! {
 
     #[test]
     fn every_row_is_read_in_the_end_and_none_is_passed_over(
-        steps in vec((1..400i64, vec(0..90i64, 0..30), 1..6u32, prop::bool::weighted(0.2)), 1..40),
+        steps in vec((1..400i64, vec(0..90i64, 0..30), 1..6u32,
+                    prop::bool::weighted(0.2), prop::bool::weighted(0.2)), 1..40),
     ) {
         let mut world =
             World { now: 0, rows: Vec::new(), read: BTreeSet::new(), listing: Listing::default() };
-        for (pause, lags, budget, refuse) in steps {
+        for (pause, lags, budget, refuse, blank) in steps {
             world.now += pause;
             // New rows are listed late by their lag; in order, as GitHub's numbers are.
             let mut times: Vec<i64> = lags.iter().map(|lag| world.now - lag.min(&pause)).collect();
@@ -114,12 +126,12 @@ proptest! {
                 let number = world.rows.len();
                 world.rows.push(Row { number, delivered });
             }
-            world.sweep(budget, refuse);
+            world.sweep(budget, refuse, blank);
             world.check()?;
         }
         for _ in 0..1000 {
             world.now += 120;
-            world.sweep(2, false);
+            world.sweep(2, false, false);
             world.check()?;
             if world.listing.complete() && world.read.len() == world.rows.len() {
                 break;

@@ -17,11 +17,16 @@ fn below(next: Option<&str>) -> Below {
 }
 
 fn rows(newest: i64, oldest: i64, next: Option<&str>) -> PageSeen {
-    PageSeen { newest: Some(at(newest)), oldest: Some(at(oldest)), below: below(next) }
+    PageSeen {
+        newest: Some(at(newest)),
+        oldest: Some(at(oldest)),
+        blank: false,
+        below: below(next),
+    }
 }
 
 fn no_rows(next: Option<&str>) -> PageSeen {
-    PageSeen { newest: None, oldest: None, below: below(next) }
+    PageSeen { newest: None, oldest: None, blank: false, below: below(next) }
 }
 
 fn gap(floor: i64, ceiling: i64, link: Option<&str>) -> Gap {
@@ -137,10 +142,32 @@ fn an_empty_page_with_a_link_is_passed_over() {
     let mut listing = read_up_to(0);
     let mut walk = head(&listing, 100);
     assert_eq!(walk.page(&mut listing, &no_rows(Some("2"))), more("2"));
-    assert_eq!(listing, read_up_to(0));
+    assert_eq!(listing.gaps, [gap(-120, 100, Some("2"))], "cut here, nothing has been read");
     assert_eq!(walk.page(&mut listing, &rows(90, 10, Some("3"))), more("3"));
     assert_eq!(walk.page(&mut listing, &no_rows(Some("4"))), more("4"));
     assert_eq!(listing.gaps, [gap(-120, 10, Some("4"))]);
+}
+
+#[test]
+fn a_blank_page_is_owed_to_the_next_walk_from_the_head() {
+    let blank = |next| PageSeen { blank: true, ..no_rows(next) };
+    // The whole list.
+    let mut listing = read_up_to(0);
+    assert_eq!(head(&listing, 100).page(&mut listing, &blank(None)), Step::End);
+    assert_eq!(listing.gaps, [gap(-120, 100, None)]);
+    assert_eq!((listing.head, listing.complete_at), (Some(at(100)), Some(at(0))));
+    // One page among others: what is below is read all the same.
+    let mut walk = head(&listing, 220);
+    assert_eq!(walk.page(&mut listing, &rows(210, 190, Some("2"))), more("2"));
+    assert_eq!(walk.page(&mut listing, &blank(Some("3"))), more("3"));
+    assert_eq!(listing.gaps, [gap(-120, 190, None)], "cut here, nothing is passed over");
+    assert_eq!(walk.page(&mut listing, &rows(50, -200, None)), Step::End);
+    assert_eq!(listing.gaps, [gap(-120, 190, None)]);
+    // Once it can be read nothing is owed any more.
+    let mut walk = head(&listing, 340);
+    assert_eq!(walk.page(&mut listing, &rows(330, -200, None)), Step::End);
+    assert!(listing.complete());
+    assert_eq!(listing.complete_at, Some(at(340)));
 }
 
 #[test]

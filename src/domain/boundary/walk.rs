@@ -15,6 +15,8 @@ pub struct Walk {
     floor: DateTime<Utc>,
     /// The unread hole below it, as it stands in the listing. `None`: no row read yet.
     own: Option<Gap>,
+    /// Whether a page was blank: what is above it down to the floor then stays unread.
+    blank: bool,
     start: Start,
 }
 
@@ -47,7 +49,12 @@ impl Walk {
         let floor = listing.gaps.iter().fold(reach.floor, |floor, gap| {
             if gap.ceiling >= floor { floor.min(gap.floor) } else { floor }
         });
-        Self { floor, own: None, start: Start::Head { started_at, rechecks: reach.rechecks } }
+        Self {
+            floor,
+            own: None,
+            blank: false,
+            start: Start::Head { started_at, rechecks: reach.rechecks },
+        }
     }
 
     /// A walk that resumes a gap. `None`: no such gap, or GitHub refused its link.
@@ -55,7 +62,7 @@ impl Walk {
     pub fn gap(listing: &Listing, index: usize) -> Option<Self> {
         let gap = listing.gaps.get(index)?;
         gap.link.as_ref()?;
-        Some(Self { floor: gap.floor, own: Some(gap.clone()), start: Start::Gap })
+        Some(Self { floor: gap.floor, own: Some(gap.clone()), blank: false, start: Start::Gap })
     }
 
     /// The page to read next. `None`: the first page of the list.
@@ -67,32 +74,46 @@ impl Walk {
     /// Takes in one page. The listing is to be stored together with the page's rows.
     ///
     /// Rows can be out of order, so only the end of the list or a page that lies wholly before the
-    /// floor ends the walk. A first page without rows proves nothing and changes nothing.
+    /// floor ends the walk. An empty list proves nothing and changes nothing. A blank page proves
+    /// nothing either: the walk goes on below it, and leaves a hole for the next one from the head.
     pub fn page(&mut self, listing: &mut Listing, page: &PageSeen) -> Step {
         let beyond = page.newest.is_some_and(|newest| newest < self.floor);
         let below = if beyond { Below::Nothing } else { page.below.clone() };
-        let ceiling = match (&self.own, page.oldest) {
-            (Some(own), Some(oldest)) => Some(own.ceiling.min(oldest)),
-            (Some(own), None) => Some(own.ceiling),
-            (None, oldest) => oldest,
-        };
-        let position = match (self.start, ceiling) {
-            (Start::Head { started_at, rechecks }, Some(_)) if self.own.is_none() => {
+        self.blank |= page.blank;
+        let Some(ceiling) = self.ceiling(page.oldest, &below) else { return self.end(listing) };
+        let position = match self.start {
+            Start::Head { started_at, rechecks } if self.own.is_none() => {
                 self.begin(listing, started_at, rechecks)
             }
-            (Start::Head { .. } | Start::Gap, _) => self.remove_own(listing),
+            Start::Head { .. } | Start::Gap => self.remove_own(listing),
         };
-        let (link, ceiling) = match (below, ceiling) {
-            (Below::Page(link), Some(ceiling)) => (Some(link), ceiling),
-            (Below::Lost, Some(ceiling)) => (None, ceiling),
-            (Below::Page(link), None) => return Step::More(link),
-            (Below::Lost, None) | (Below::Nothing, _) => return self.end(listing),
+        let link = match &below {
+            Below::Page(link) if !self.blank => Some(link.clone()),
+            Below::Nothing if !self.blank => return self.end(listing),
+            Below::Page(_) | Below::Lost | Below::Nothing => None,
         };
-        let gap = Gap { floor: self.floor, ceiling: ceiling.max(self.floor), link: link.clone() };
+        let gap = Gap { floor: self.floor, ceiling: ceiling.max(self.floor), link };
         listing.gaps.insert(position.min(listing.gaps.len()), gap.clone());
         self.own = Some(gap);
         self.merge_newest(listing);
-        link.map_or(Step::Lost, Step::More)
+        match below {
+            Below::Page(link) => Step::More(link),
+            Below::Lost => Step::Lost,
+            Below::Nothing => Step::End,
+        }
+    }
+
+    /// The top of what is unread after a page with this oldest row. `None`: the list is empty.
+    fn ceiling(&self, oldest: Option<DateTime<Utc>>, below: &Below) -> Option<DateTime<Utc>> {
+        match (&self.own, self.start) {
+            (Some(own), _) if self.blank => Some(own.ceiling),
+            (Some(own), _) => Some(oldest.map_or(own.ceiling, |oldest| oldest.min(own.ceiling))),
+            (None, Start::Head { started_at, .. }) if self.blank => Some(started_at),
+            (None, Start::Head { started_at, .. }) if matches!(below, Below::Page(_)) => {
+                oldest.or(Some(started_at))
+            }
+            (None, _) => oldest,
+        }
     }
 
     /// Whether a page without a link that has this as its oldest row would end the walk too early,

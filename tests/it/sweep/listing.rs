@@ -295,6 +295,24 @@ async fn an_unreadable_row_is_counted_and_skipped() {
     assert!(bench.world.received_ok(&failed[0]));
 }
 
+// Rows whose form has changed look like none, and an empty list is fine.
+#[tokio::test]
+async fn a_page_without_a_readable_row_concludes_nothing() {
+    let mut bench = Bench::new().await;
+    let odd = serde_json::json!({"id": 17, "guid": "g-17", "delivered_at": null});
+    bench.world.faults(|faults| faults.api.garbage = vec![odd; 3]);
+    let report = bench.sweep().await;
+    assert_eq!((report.unreadable, report.listed, report.complete), (3, 0, false));
+    assert!(report.error.unwrap().contains("none of the 3 rows"));
+    // What came meanwhile is read once it can be.
+    let failed = bench.fail(1).await;
+    bench.world.faults(|faults| faults.api.garbage.clear());
+    bench.advance(minutes(20));
+    let report = bench.sweep().await;
+    assert_eq!((report.listed, report.complete, report.error), (1, true, None));
+    assert_eq!(bench.world.redelivery_posts(&failed[0]), 1);
+}
+
 // A row that is listed late, yet within the overlap, is not overlooked.
 #[tokio::test]
 async fn a_row_that_appears_late_is_found() {
