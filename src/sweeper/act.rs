@@ -22,8 +22,9 @@ use crate::{
     store::StoreError,
 };
 
-/// Requests in a row that never left, before asking stops: GitHub is not to be reached.
-const UNREACHABLE: u32 = 3;
+/// Requests in a row that never left, or were forbidden, before asking stops: it is not about one
+/// delivery then.
+const IN_A_ROW: u32 = 3;
 
 /// The pace of requests that change something at GitHub, measured from start to start.
 struct Pace {
@@ -36,10 +37,23 @@ struct Pace {
 enum Next {
     /// One bad item never stops the rest.
     GoOn,
-    /// It goes on unless this happens too often in a row.
+    /// GitHub was not reached: it goes on unless this happens too often in a row.
     Unreachable,
+    /// Forbidden, and so is everything if nothing was taken in this sweep: as above.
+    Forbidden,
     /// Nothing more is to be sent in this sweep.
     Stop,
+}
+
+/// What the requests of one sweep have shown so far.
+#[derive(Default)]
+struct Luck {
+    /// Those in a row that never left, or were forbidden.
+    failures: u32,
+    /// GitHub took one, so the credential is good.
+    taken: bool,
+    /// GitHub's words to the first that was forbidden, while none was taken.
+    forbidden: Option<String>,
 }
 
 impl Pass<'_> {
@@ -75,7 +89,7 @@ impl Pass<'_> {
             Repair::Fetch => Duration::ZERO,
         };
         let mut pace = Pace { interval, next: Instant::now() };
-        let mut failures = 0;
+        let mut luck = Luck::default();
         for (made, (candidate, _why)) in (0..).zip(planned.ask) {
             self.at(Progress::Asking { made, of });
             going = going && self.turn(&mut pace).await;
@@ -86,10 +100,11 @@ impl Pass<'_> {
             let Some(asked) = self.ask_if_still_due(&candidate, probe, standing).await? else {
                 continue;
             };
-            let next = self.conclude(asked);
+            going = self.conclude(asked, &mut luck);
             self.judge_again(&candidate.guid, standing).await?;
-            failures = if next == Next::Unreachable { failures + 1 } else { 0 };
-            going = next != Next::Stop && failures < UNREACHABLE;
+        }
+        if let Some(error) = luck.forbidden {
+            self.tally.stop(Ending::Unauthorized, error);
         }
         Ok(())
     }
@@ -164,8 +179,8 @@ impl Pass<'_> {
         stopped
     }
 
-    /// Counts a request and draws the conclusion for the rest of the sweep.
-    fn conclude(&mut self, asked: Asked) -> Next {
+    /// Counts a request and draws the conclusion for the rest of the sweep: whether asking goes on.
+    fn conclude(&mut self, asked: Asked, luck: &mut Luck) -> bool {
         let numbers = &mut self.tally.numbers;
         numbers.api_calls += asked.calls;
         match (asked.outcome, asked.means) {
@@ -175,17 +190,25 @@ impl Pass<'_> {
             (_, Means::Redeliver) => numbers.requested += 1,
         }
         self.tally.requests.push(asked.report);
-        let Some(error) = asked.error else { return Next::GoOn };
+        let Some(error) = asked.error else {
+            *luck = Luck { taken: true, ..Luck::default() };
+            return true;
+        };
         let next = next(&error);
-        if next != Next::GoOn {
-            self.tally.stop(ending(&error), error.to_string());
+        luck.failures = if next == Next::GoOn { 0 } else { luck.failures + 1 };
+        match next {
+            Next::GoOn => return true,
+            Next::Forbidden if luck.taken => return true,
+            Next::Forbidden => _ = luck.forbidden.get_or_insert_with(|| error.to_string()),
+            Next::Unreachable | Next::Stop => self.tally.stop(ending(&error), error.to_string()),
         }
-        next
+        next != Next::Stop && luck.failures < IN_A_ROW
     }
 }
 
 fn next(error: &GitHubError) -> Next {
     match error {
+        GitHubError::Unauthorized { status: 403, .. } => Next::Forbidden,
         GitHubError::RateLimited { .. } | GitHubError::Unauthorized { .. } => Next::Stop,
         GitHubError::Unavailable { .. } => Next::Unreachable,
         GitHubError::Gone { .. }

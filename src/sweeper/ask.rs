@@ -120,6 +120,9 @@ impl Sweeper {
 /// What a failed request means: only what surely was not taken counts as never asked.
 fn outcome(error: &GitHubError) -> Outcome {
     match error {
+        // The list was read with the same credential, so this can be about one delivery. It counts and
+        // is followed by a wait, lest it stand before the others for ever.
+        GitHubError::Unauthorized { status: 403, .. } => Outcome::Refused,
         GitHubError::RateLimited { .. }
         | GitHubError::Unauthorized { .. }
         | GitHubError::Unavailable { .. } => Outcome::Deferred,

@@ -61,6 +61,43 @@ async fn one_poisoned_item_stops_no_other() {
     assert_eq!(bench.world.redelivery_posts(&guids[2]), 1);
 }
 
+/// W10: what is forbidden for one delivery (its installation is suspended, say) stops no other, and
+/// is asked for again only after a wait.
+#[tokio::test]
+async fn one_forbidden_item_stops_no_other() {
+    let mut bench = Bench::new().await;
+    let guids = bench.fail(3).await;
+    let first = bench.world.attempts(bench.hook).iter().find(|a| a.guid == guids[0]).unwrap().id;
+    bench.world.faults(|faults| {
+        let refuse = Redelivering::Refuse(Answer::Status(403));
+        faults.api.redeliver_by_id.insert(first, refuse);
+    });
+    bench.advance(PERIOD);
+    let report = bench.sweep().await;
+    assert_eq!((report.requested, report.ending, report.error), (3, Ending::Complete, None));
+    let outcomes: Vec<_> = report.requests.iter().map(|r| r.outcome).collect();
+    assert_eq!(outcomes, ["refused", "accepted", "accepted"]);
+    assert!(bench.world.received_ok(&guids[1]) && bench.world.received_ok(&guids[2]));
+    assert_eq!(bench.verdict(&guids[0]).await, "waiting/backoff");
+    bench.sweeps(60).await;
+    let posts = bench.world.redelivery_posts(&guids[0]);
+    assert!((2..=5).contains(&posts), "{posts} requests in two hours");
+}
+
+#[tokio::test]
+async fn when_everything_is_forbidden_it_is_the_credential() {
+    let mut bench = Bench::with(|hook, _| hook.policy.probes = 10).await;
+    let guids = bench.fail(8).await;
+    bench.world.faults(|faults| faults.api.redeliver = Redelivering::Refuse(Answer::Status(403)));
+    bench.advance(PERIOD);
+    let report = bench.sweep().await;
+    assert_eq!((report.requested, report.deferred, report.ending), (3, 5, Ending::Unauthorized));
+    assert!(report.error.unwrap().contains("refused the credential (403"));
+    bench.world.faults(|faults| faults.api.redeliver = Redelivering::Honest);
+    bench.sweeps(2).await;
+    assert!(guids.iter().all(|guid| bench.world.received_ok(guid)));
+}
+
 // W9
 #[tokio::test]
 async fn an_event_that_always_fails_is_given_up_after_its_requests() {
