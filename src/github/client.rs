@@ -200,6 +200,7 @@ impl Inner {
                     return Err(Failure { clock_offset: answer.clock_offset(), ..failure });
                 }
                 Ok(answer) => match &answer.cut {
+                    None if answer.is_garbled() => (true, "an answer is no whole JSON".to_owned()),
                     None => {
                         let meta = self.meta(&answer, calls);
                         return Ok((answer, meta));

@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use octocrab::{AuthState, OctoBody, Octocrab, OctocrabBuilder};
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use tokio::runtime::Handle;
 use tower::service_fn;
 use url::Url;
@@ -183,6 +183,16 @@ impl Answer {
         let declared = self.headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
         declared.is_some_and(|value| value.to_ascii_lowercase().starts_with(b"text/html"))
             || self.body.trim_ascii_start().starts_with(b"<")
+    }
+
+    /// Whether JSON was begun, or promised by the status, and is not whole: something on the way cut it,
+    /// so it can be better next time.
+    pub(super) fn is_garbled(&self) -> bool {
+        let json = match self.body.trim_ascii_start().first() {
+            Some(first) => matches!(first, b'[' | b'{'),
+            None => self.status == StatusCode::OK,
+        };
+        json && serde_json::from_slice::<IgnoredAny>(&self.body).is_err()
     }
 
     /// GitHub's clock minus ours. `None` without a readable `Date`.

@@ -57,7 +57,7 @@ struct Row<'a> {
 /// status text could have them, cost no more than themselves.
 pub(super) fn rows(body: &[u8]) -> Option<Rows> {
     let text = String::from_utf8_lossy(body);
-    let raw: Vec<&RawValue> = serde_json::from_str(text.trim_start_matches('\u{feff}')).ok()?;
+    let raw: Vec<&RawValue> = serde_json::from_str(&text).ok()?;
     let mut out = Rows { rows: Vec::with_capacity(raw.len().min(100)), unreadable: Vec::new() };
     for (position, row) in raw.into_iter().enumerate() {
         match listed(row) {

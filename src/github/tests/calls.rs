@@ -145,6 +145,14 @@ async fn a_read_is_tried_three_times() {
     assert_eq!(failure, Failure { error, calls: 3, clock_offset: None });
     assert_eq!(server.asked().len(), 3);
 
+    // Cut by something in between that called it whole.
+    let server = Server::start(|_| {
+        vec![reply(200, &[], "[{\"id\":1"), reply(200, &[], ""), reply(200, &[], "[]")]
+    })
+    .await;
+    let page = client(&server.origin).list_attempts(&PageRef::Head).await.unwrap();
+    assert_eq!((page.meta.calls, page.rows.len()), (3, 0));
+
     let hangups = || vec![reply(502, &[], "{}"), Reply::Hangup, Reply::Hangup];
     let server = Server::start(|_| hangups()).await;
     let error = client(&server.origin).list_attempts(&PageRef::Head).await.unwrap_err().error;

@@ -171,9 +171,8 @@ fn what_does_not_decide_may_be_anything() {
 fn bytes_that_are_no_text_cost_only_themselves() {
     let page = Value::from(vec![with("status", json!("AB")), row()]).to_string().into_bytes();
     let at = page.windows(4).position(|bytes| bytes == b"\"AB\"").unwrap();
-    let mut odd = b"\xef\xbb\xbf".to_vec();
-    odd.extend(&page);
-    odd[3 + at + 1..3 + at + 3].copy_from_slice(b"\xff\xfe");
+    let mut odd = page;
+    odd[at + 1..at + 3].copy_from_slice(b"\xff\xfe");
     let read = wire::rows(&odd).unwrap();
     assert_eq!((read.rows.len(), read.unreadable.len()), (2, 0));
     assert_eq!(read.rows[0].attempt.status, "\u{fffd}\u{fffd}");
@@ -201,7 +200,7 @@ fn a_status_text_is_scrubbed() {
 
 #[test]
 fn what_is_no_array_is_no_page() {
-    for body in ["", "{}", "null", "<html>", "[{}", "[]x", "\"[]\""] {
+    for body in ["", "{}", "null", "<html>", "[{}", "[]x", "\u{feff}[]", "\"[]\""] {
         assert!(wire::rows(body.as_bytes()).is_none(), "{body}");
     }
     assert!(wire::rows("[".repeat(1 << 20).as_bytes()).is_none());
