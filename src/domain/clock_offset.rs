@@ -41,6 +41,19 @@ impl ClockOffset {
     pub fn to_githubs(self, ours: DateTime<Utc>) -> DateTime<Utc> {
         later(ours, self.0)
     }
+
+    /// What the clock that is behind shows, GitHub's or ours, for a time by ours. Nobody can prove
+    /// which is right, and a boundary by this one lies beyond no row.
+    #[must_use]
+    pub fn earliest(self, ours: DateTime<Utc>) -> DateTime<Utc> {
+        self.to_githubs(ours).min(ours)
+    }
+
+    /// When our clock shows it, for a time by the clock that is behind.
+    #[must_use]
+    pub fn earliest_to_ours(self, earliest: DateTime<Utc>) -> DateTime<Utc> {
+        self.to_ours(earliest).max(earliest)
+    }
 }
 
 #[cfg(test)]
@@ -55,6 +68,17 @@ mod tests {
         assert_eq!((behind.to_ours(githubs), behind.to_githubs(ours)), (ours, githubs));
         let ahead = ClockOffset::measured(TimeDelta::minutes(-20));
         assert_eq!((ahead.to_ours(ours), ahead.to_githubs(githubs)), (githubs, ours));
+    }
+
+    #[test]
+    fn the_clock_that_is_behind_sets_the_boundary() {
+        let ours: DateTime<Utc> = "2026-11-30T12:00:00Z".parse().unwrap();
+        let back = ours - TimeDelta::minutes(20);
+        for (minutes, earliest) in [(20, ours), (0, ours), (-20, back)] {
+            let offset = ClockOffset::measured(TimeDelta::minutes(minutes));
+            assert_eq!(offset.earliest(ours), earliest, "{minutes}");
+            assert_eq!(offset.earliest_to_ours(earliest), ours, "{minutes}");
+        }
     }
 
     #[test]

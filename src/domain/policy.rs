@@ -35,7 +35,7 @@ pub struct Standing {
     /// When our receiver first recorded for this hook, by our clock. `None`: never, so GitHub's word
     /// decides.
     pub recording_since: Option<DateTime<Utc>>,
-    /// What was first attempted before this, by GitHub's clock, is not asked for unless by hand.
+    /// What was first attempted before this, by the clock that is behind, is not asked for unless by hand.
     /// `None`: not adopted yet.
     pub adopted_at: Option<DateTime<Utc>>,
     /// Whether the endpoint is judged able to receive.

@@ -78,9 +78,9 @@ pub struct StoredReceipt {
 pub struct HookMemory {
     /// When the receiver began to record, by our clock; `None`: never.
     pub recording_since: Option<DateTime<Utc>>,
-    /// From when on, by GitHub's clock, deliveries are asked for; `None`: not adopted yet.
+    /// From when on, by the clock that is behind, deliveries are asked for; `None`: not adopted yet.
     pub adopted_at: Option<DateTime<Utc>>,
-    /// How far the list was read, by GitHub's clock.
+    /// How far the list was read, by the clock that is behind.
     pub listing: Listing,
     /// How fast repair may go; `None`: never asked.
     pub ramp: Option<Ramp>,
@@ -91,10 +91,10 @@ pub struct HookMemory {
 }
 
 impl HookMemory {
-    /// When the last pass that left nothing unread began, by our clock; the listing has it by
-    /// GitHub's. `None`: there was none yet.
+    /// When the last pass that left nothing unread began, by our clock; the listing has it by the
+    /// clock that is behind. `None`: there was none yet.
     pub fn complete_at(&self) -> Option<DateTime<Utc>> {
-        self.listing.complete_at.map(|at| self.clock_offset.to_ours(at))
+        self.listing.complete_at.map(|at| self.clock_offset.earliest_to_ours(at))
     }
 
     /// What judging needs of it.

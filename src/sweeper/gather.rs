@@ -52,12 +52,15 @@ enum LinkFault {
 /// What one pass over the list carries along.
 struct Reader {
     listing: Listing,
-    /// The start of this pass by GitHub's clock, the one that rows carry.
+    /// The start of this pass by the clock that is behind. Rows carry GitHub's time, and a boundary by
+    /// a clock that is ahead would lie beyond rows not yet listed.
     started_at: DateTime<Utc>,
     /// Links followed in this walk: one that comes back is a loop.
     followed: HashSet<String>,
     /// Pages this pass may still read.
     left: u32,
+    /// By our clock. `None`: the hook has no receiver of ours yet.
+    recording_since: Option<DateTime<Utc>>,
 }
 
 impl Pass<'_> {
@@ -67,9 +70,10 @@ impl Pass<'_> {
         let max_pages = self.sweeper.settings.sweep.max_pages;
         let mut reader = Reader {
             listing: memory.listing,
-            started_at: self.githubs_now(),
+            started_at: self.clock.earliest(self.now),
             followed: HashSet::new(),
             left: max_pages,
+            recording_since: memory.recording_since,
         };
         self.forget(&mut reader.listing);
         // A hole without a link is read from the head, so the head then needs all pages.
@@ -101,11 +105,10 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// The walk from the head, once its first page has told GitHub's time. Rows carry that, so a
-    /// boundary by a clock of ours that is ahead would lie beyond rows not yet listed.
+    /// The walk from the head, once its first page has told GitHub's time.
     fn head(&self, reader: &mut Reader) -> Walk {
         let settings = &self.sweeper.settings;
-        reader.started_at = self.githubs_now();
+        reader.started_at = self.clock.earliest(self.now);
         let rules = Rules {
             window: settings.hook.policy.window,
             overlap: settings.sweep.overlap,
@@ -286,8 +289,11 @@ impl Pass<'_> {
 
     async fn save_page(&self, reader: &Reader, rows: &[Listed]) -> Result<SavedPage, StoreError> {
         let Self { sweeper, held, now, .. } = self;
-        let Reader { listing, started_at, .. } = reader;
-        let adopt_at = *started_at - sweeper.settings.hook.first_run;
+        let Reader { listing, started_at, recording_since, .. } = reader;
+        // What failed while the receiver ran is ours, though the list could not be read until now.
+        let since = recording_since.map(|at| self.clock.earliest(at));
+        let begin = since.map_or(*started_at, |since| since.min(*started_at));
+        let adopt_at = begin - sweeper.settings.hook.first_run;
         sweeper.store.save_page(&held.lease, rows, listing, adopt_at, *now).await
     }
 }

@@ -55,17 +55,18 @@ async fn what_was_swallowed_after_recording_began_is_unseen_whichever_clock_is_a
 }
 
 #[tokio::test]
-async fn the_boundary_is_a_time_of_githubs_and_the_last_complete_pass_one_of_ours() {
+async fn the_boundary_is_by_the_clock_that_is_behind_and_the_last_complete_pass_by_ours() {
     for skew in [OFF, -OFF] {
         let bench = bench(skew).await;
         let began = Clock::now(&*bench.clock);
         bench.sweep().await;
         let memory = bench.memory().await;
         let head = memory.listing.complete_at.unwrap();
-        assert!((head - (began + skew)).abs() <= TimeDelta::seconds(1), "{skew}: {head}");
+        let behind = skew.min(TimeDelta::zero());
+        assert!((head - (began + behind)).abs() <= TimeDelta::seconds(1), "{skew}: {head}");
         assert!((memory.complete_at().unwrap() - began).abs() <= TimeDelta::seconds(1), "{skew}");
         let adopted = memory.adopted_at.unwrap();
-        let first_pass = began - PERIOD + skew;
+        let first_pass = began - PERIOD + behind;
         assert!((adopted - first_pass).abs() <= TimeDelta::seconds(1), "{skew}: {adopted}");
     }
 }
@@ -82,6 +83,27 @@ async fn one_date_that_lies_by_a_day_leaves_no_gap() {
     bench.fail(150).await;
     bench.advance(TimeDelta::minutes(30));
     assert_eq!(bench.sweep().await.new_attempts, 150);
+}
+
+/// A proxy whose clock is five minutes ahead, which a token allows for: no row is passed over, and what
+/// fails right after the first pass is no history.
+#[tokio::test]
+async fn a_date_that_is_minutes_ahead_hides_nothing() {
+    let mut bench = Bench::unadopted(|_, _| {}).await;
+    bench.world.faults(|faults| faults.api.date_offset = minutes(5));
+    bench.sweep().await;
+    bench.advance(TimeDelta::seconds(7));
+    let mut failed = bench.fail(1).await;
+    for _ in 0..3 {
+        bench.advance(TimeDelta::seconds(10));
+        failed.extend(bench.fail(250).await);
+        bench.advance(TimeDelta::seconds(100));
+        assert!(bench.sweep().await.complete);
+    }
+    for guid in &failed {
+        let verdict = bench.verdict(guid).await;
+        assert!(!["unjudged", "excused/adopted"].contains(&verdict.as_str()), "{verdict}");
+    }
 }
 
 // The clock is set right between two sweeps.

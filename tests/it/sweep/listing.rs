@@ -272,6 +272,21 @@ async fn the_first_pass_adopts_history_and_asks_for_none_of_it() {
     assert_eq!(bench.world.counters().redelivery_posts, 0);
 }
 
+// The receiver ran while the list could not be read: what failed then is no history.
+#[tokio::test]
+async fn what_failed_before_the_first_pass_but_after_the_installation_is_asked_for() {
+    let mut bench = Bench::unadopted(|_, _| {}).await;
+    let old = bench.history(1, 502, start() - minutes(1));
+    bench.world.faults(|faults| faults.api.list_next = vec![Answer::Status(503); 3].into());
+    assert!(!bench.sweep().await.complete);
+    let failed = bench.fail(1).await;
+    bench.advance(PERIOD);
+    let report = bench.sweep().await;
+    assert_eq!((report.complete, report.adopted, report.requested), (true, 1, 1));
+    assert_eq!(bench.world.redelivery_posts(&failed[0]), 1);
+    assert_eq!(bench.world.redelivery_posts(&old[0].1), 0);
+}
+
 // L18
 #[tokio::test]
 async fn first_run_adopts_from_so_far_back() {
