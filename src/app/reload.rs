@@ -1,9 +1,9 @@
 //! Takes a new configuration over while everything runs: all of what it can, or nothing.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
-use tokio::sync::watch;
+use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -16,6 +16,10 @@ use crate::{
     lifecycle::{Asks, Reloaded, ServiceManager, Watched},
     receiver::Receiver,
 };
+
+/// How long the files of a configuration may take to read. A pipe, or a file server that is gone, would
+/// otherwise stop this and every later reload for good.
+const READING: Duration = Duration::from_secs(10);
 
 /// Reads the configuration again, from where it came.
 pub type Loader = Arc<dyn Fn() -> anyhow::Result<Config> + Send + Sync>;
@@ -82,7 +86,9 @@ impl Reloading {
     /// Everything but the change of the workers.
     async fn reload(&mut self) -> anyhow::Result<(Generation, Reloaded)> {
         let loader = self.loader.clone().context("this configuration came from no file")?;
-        let mut config = tokio::task::spawn_blocking(move || loader()).await??;
+        let read = timeout(READING, tokio::task::spawn_blocking(move || loader())).await;
+        let mut config =
+            read.context("a file of it cannot be read to its end within 10 s")???;
         let needs_restart = keep_fixed(&mut config, &self.admin.borrow().config);
         let config = Arc::new(config);
         let Parts { store, clock, .. } = &self.parts;

@@ -9,10 +9,15 @@ pub(crate) const OPEN_TO_ALL: &str = "can be read or written by every user of th
 
 /// Why a file could not be read, in words for people.
 pub(super) fn unreadable(error: &std::io::Error) -> String {
-    if error.kind() == std::io::ErrorKind::NotFound {
-        return "there is no such file".to_owned();
+    let kind = error.kind();
+    if kind == std::io::ErrorKind::NotFound {
+        "there is no such file".to_owned()
+    } else if kind == std::io::ErrorKind::Other {
+        // Our own words.
+        error.to_string()
+    } else {
+        kind.to_string()
     }
-    error.kind().to_string()
 }
 
 /// One thing that is wrong, or merely doubtful, in what the operator wrote.

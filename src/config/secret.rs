@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::Read as _,
+    io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
@@ -59,7 +59,7 @@ pub(super) fn read(
 ) -> Option<(String, PathBuf)> {
     let found = places.find(path);
     let mut bytes = Vec::new();
-    let opened = File::open(&found).and_then(|file| {
+    let opened = open(&found).and_then(|file| {
         warn_if_open_to_all(&file, key, &found, problems);
         file.take(LIMIT + 1).read_to_end(&mut bytes)
     });
@@ -83,6 +83,16 @@ pub(super) fn read(
     };
     problems.push(if may_show(path) { problem.value(found.display()) } else { problem });
     None
+}
+
+/// Opens a file and nothing else: a pipe would hold up the start, and every reload.
+fn open(path: &Path) -> io::Result<File> {
+    let kind = std::fs::metadata(path)?.file_type();
+    if kind.is_file() || kind.is_dir() {
+        File::open(path)
+    } else {
+        Err(io::Error::other("it is a pipe or a device"))
+    }
 }
 
 /// A secret from its file.

@@ -101,6 +101,24 @@ fn a_credential_that_cannot_be_read_is_not_said_to_be_absent() {
     assert!(said[0].contains("cannot be read: is a directory (a path"), "{said:?}");
 }
 
+// Whoever reads a pipe waits until somebody writes, and a device has no end.
+#[test]
+fn a_secret_is_a_file() {
+    let world = World::new();
+    let secret = world.path().join("ci.secret");
+    fs::remove_file(&secret).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&secret).status().unwrap();
+    assert!(made.success());
+    let pipe = world.said(MINIMAL);
+    fs::remove_file(&secret).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &secret).unwrap();
+    let device = world.said(MINIMAL);
+    for said in [pipe, device] {
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].contains("cannot be read: it is a pipe or a device"), "{said:?}");
+    }
+}
+
 #[test]
 fn a_secret_that_everybody_can_read_is_a_warning() {
     let world = World::new();
