@@ -31,9 +31,6 @@ use crate::{
 /// Dead letters in one answer.
 const DEAD: usize = 10_000;
 
-/// The event of a reported receipt that neither the report nor GitHub's list names.
-const UNNAMED: &str = "unknown";
-
 /// The query of `/dead`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -182,7 +179,7 @@ async fn ask(admin: &Admin, hook: &Hook, guid: &Guid, fetch: bool) -> Result<Jso
 }
 
 /// `POST /receipts`: an application that receives webhooks itself says that it has one. The receipt
-/// has no bytes, so it can be neither handed over nor replayed.
+/// has no bytes, so it can be neither handed over nor replayed, unless the event arrives here too.
 pub(super) async fn receipts(
     State(admin): State<Admin>,
     Body(body): Body<ReceiptBody>,
@@ -193,9 +190,13 @@ pub(super) async fn receipts(
     if listed.as_ref().is_some_and(|delivery| delivery.receipt.is_some()) {
         return Ok((StatusCode::OK, Json(json!({ "status": "duplicate" }))));
     }
-    let named = body.event.as_deref().or(listed.as_ref().map(|it| it.event.as_str()));
-    let event = EventName::new(named.unwrap_or(UNNAMED))
-        .map_err(|why| Problem::usage(format!("the event {why}")))?;
+    let event = match (&body.event, &listed) {
+        (Some(named), _) => {
+            EventName::new(named).map_err(|why| Problem::usage(format!("the event {why}")))?
+        }
+        (None, Some(listed)) => listed.event.clone(),
+        (None, None) => EventName::unnamed(),
+    };
     let now = admin.clock.now();
     let arrival = Arrival {
         hook: hook.name.clone(),

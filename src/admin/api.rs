@@ -17,7 +17,10 @@ use super::{
 };
 use crate::{
     config::{self, Hook},
-    domain::{ids::Guid, verdict::Verdict},
+    domain::{
+        ids::{EventName, Guid},
+        verdict::Verdict,
+    },
     report::{self, DeliveryList, ListQuery, Shown, Status},
     store::StoreError,
     sweeper::{Request, Sweep, SweepReport, Trigger},
@@ -111,9 +114,19 @@ pub(super) async fn deliveries(
         let words = Verdict::WORDS.join(", ");
         return Err(Problem::usage(format!("verdict is {word:?}; it is one of {words}")));
     }
+    if let Some(Err(why)) = query.event.as_deref().map(EventName::new) {
+        return Err(Problem::usage(format!("the event {why}")));
+    }
+    let missing = match query.missing.as_deref() {
+        Some("" | "1" | "true") => true,
+        None | Some("0" | "false") => false,
+        Some(word) => {
+            return Err(Problem::usage(format!("missing is {word:?}; it is true or false")));
+        }
+    };
     let query = ListQuery {
         hook: hook.map(|hook| hook.name.clone()),
-        missing: query.missing.is_some_and(|word| matches!(word.as_str(), "" | "1" | "true")),
+        missing,
         verdict: query.verdict,
         event: query.event,
         since: query.since.as_deref().map(span).transpose()?.map(|span| now - span),

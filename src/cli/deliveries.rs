@@ -5,13 +5,13 @@ use std::path::Path;
 use chrono::TimeDelta;
 
 use super::{
-    context::Context,
+    context::{Context, UsageError},
     exit::Exit,
     table::{self, Style},
 };
 use crate::{
     config,
-    domain::verdict::Verdict,
+    domain::{ids::EventName, verdict::Verdict},
     report::{self, DeliveryList, ListQuery},
 };
 
@@ -40,6 +40,9 @@ pub(super) struct Args {
 
 pub(super) async fn run(file: Option<&Path>, args: &Args, style: Style) -> anyhow::Result<Exit> {
     let context = Context::open(file).await?;
+    if let Some(Err(why)) = args.event.as_deref().map(EventName::new) {
+        return Err(UsageError(format!("--event: the event {why}")).into());
+    }
     let query = ListQuery {
         hook: args
             .hook

@@ -1,7 +1,7 @@
 //! `redeliver GUID...` and `fetch GUID...`: ask GitHub again, or read through the API, now.
 
 use std::{
-    collections::{BTreeMap, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     path::Path,
     sync::Arc,
 };
@@ -54,7 +54,8 @@ pub(super) async fn run(
     let mut hands = Hands { context: &context, how, sweepers: BTreeMap::new(), next: None };
     let mut requests = Vec::new();
     let mut exit = Exit::Fine;
-    for text in &args.guids {
+    let mut asked = BTreeSet::new();
+    for text in args.guids.iter().filter(|text| asked.insert(text.as_str())) {
         match hands.ask(text, args.hook.as_deref()).await {
             Ok(report) => {
                 if report.outcome != "accepted" {

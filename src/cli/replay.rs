@@ -83,7 +83,7 @@ async fn replay(context: &Context, text: &str, args: &Args) -> anyhow::Result<Re
             anyhow::bail!("{guid} never arrived, so there is nothing to hand over; try `redeliver`")
         }
         Replay::NoPayload => anyhow::bail!(
-            "the payload of {guid} is not stored (any more); `redeliver` or `fetch` may bring it back"
+            "the payload of {guid} is not stored (any more); `redeliver` brings it back if GitHub still has it"
         ),
     }
 }

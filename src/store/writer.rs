@@ -49,6 +49,12 @@ const COUNT: &str = "UPDATE receipts SET arrivals = arrivals + 1, \
      RETURNING CAST(CASE WHEN digest = $3 OR via = 'api' OR $4 = 'api' THEN 0 ELSE 1 END AS BIGINT), \
      seq, wanted";
 
+/// Brings bytes to a receipt that has none: an application reported it (then it never had headers), or
+/// retention removed them. It stays what it was; it can be handed over again now.
+const FILL: &str = "UPDATE receipts SET headers = $3, encoding = $4, body = $5, body_size = $6, \
+     digest = $7 WHERE hook = $1 AND guid = $2 \
+     AND ((body_size = 0 AND headers = '[]') OR (body IS NULL AND digest = $7))";
+
 const WANT: &str = "UPDATE receipts SET wanted = TRUE WHERE seq = $1";
 
 enum Message {
@@ -231,6 +237,18 @@ async fn commit(backend: &Backend, rows: &[Box<Packed>]) -> Result<Vec<Recorded>
         for (at, row) in &order {
             if first.contains(at) && !known.contains(at) {
                 continue;
+            }
+            if row.body_size > 0 {
+                sqlx::query(FILL)
+                    .bind(row.hook.as_str())
+                    .bind(row.guid.as_str())
+                    .bind(row.headers.as_str())
+                    .bind(row.encoding)
+                    .bind(row.body.as_slice())
+                    .bind(row.body_size)
+                    .bind(row.digest.as_slice())
+                    .execute(&mut *tx)
+                    .await?;
             }
             let known: Option<(i64, i64, bool)> = sqlx::query_as(COUNT)
                 .bind(row.hook.as_str())

@@ -14,6 +14,7 @@ on_both! {
     the_same_bytes_again_are_counted,
     other_bytes_are_a_conflict_and_the_first_stay,
     bytes_read_through_the_api_are_in_conflict_with_none,
+    bytes_come_to_a_receipt_that_has_none,
     two_hooks_share_a_guid,
     any_bytes_come_back,
     a_large_body_comes_back,
@@ -92,6 +93,30 @@ async fn bytes_read_through_the_api_are_in_conflict_with_none(backend: Backend) 
 }
 
 // D1
+async fn bytes_come_to_a_receipt_that_has_none(backend: Backend) {
+    let store = backend.open().await;
+    let body = b"{\"zen\": \"Keep it logically awesome.\"}";
+    let headers = vec![("x-github-event".to_owned(), "push".to_owned())];
+    let real = |guid, at| Arrival { headers: headers.clone(), ..arrival(guid, at, body) };
+    // An application said that it has it; then it arrives here too.
+    let reported = Arrival { headers: Vec::new(), ..arrival("a", 1, b"") };
+    store.record(reported).await.unwrap();
+    assert_eq!(store.record(real("a", 2)).await.unwrap(), Recorded::Again);
+    let stored = store.receipt(&ci(), &guid("a")).await.unwrap().unwrap();
+    assert_eq!((&stored.arrival.body[..], &stored.arrival.headers), (&body[..], &headers));
+    assert_eq!((stored.conflicts, stored.arrival.received_at), (0, at(1)));
+    assert_eq!(hex::encode(stored.digest), DIGEST);
+    assert_eq!(store.record(arrival("a", 3, b"other")).await.unwrap(), Recorded::Conflict);
+    // Retention took the bytes; the same come again.
+    store.record(real("b", 1)).await.unwrap();
+    store.prune_payloads(&ci(), at(5), chrono::DateTime::UNIX_EPOCH).await.unwrap();
+    assert!(store.receipt(&ci(), &guid("b")).await.unwrap().unwrap().body_pruned);
+    assert_eq!(store.record(arrival("b", 6, b"other")).await.unwrap(), Recorded::Conflict);
+    assert_eq!(store.record(real("b", 7)).await.unwrap(), Recorded::Again);
+    let stored = store.receipt(&ci(), &guid("b")).await.unwrap().unwrap();
+    assert_eq!((stored.body_pruned, &stored.arrival.body[..]), (false, &body[..]));
+}
+
 async fn two_hooks_share_a_guid(backend: Backend) {
     let store = backend.open().await;
     let second = Arrival { hook: hook("mirror"), ..arrival("a", 2, b"{}") };
