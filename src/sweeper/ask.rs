@@ -6,6 +6,7 @@ use crate::{
         clock_offset::ClockOffset,
         delivery::{Delivery, Means, Outcome},
         ids::AttemptId,
+        policy::Repair,
     },
     github::GitHubError,
     store::{
@@ -77,13 +78,15 @@ impl Sweeper {
     /// What a failed request means for its delivery.
     fn outcome(&self, ask: &Ask<'_>, error: &GitHubError) -> Outcome {
         let outcome = outcome(error);
+        let repair = self.settings.hook.policy.repair;
         let fresh = ask.delivery.newest().is_some_and(|newest| {
             self.clock.now() - ask.clock.to_ours(newest.delivered_at)
                 < self.settings.hook.policy.confirm_within
         });
         match (outcome, ask.means) {
-            // A fresh id may be unknown to the detail call for some seconds (L23).
-            (Outcome::Gone, Means::Fetch) if fresh => Outcome::Refused,
+            // A fresh id may be unknown to the detail call for some seconds (L23). And that GitHub has
+            // no payload to read does not mean that it cannot send it again.
+            (Outcome::Gone, Means::Fetch) if fresh || repair != Repair::Fetch => Outcome::Refused,
             _ => outcome,
         }
     }
@@ -120,16 +123,16 @@ impl Sweeper {
 /// What a failed request means: only what surely was not taken counts as never asked.
 fn outcome(error: &GitHubError) -> Outcome {
     match error {
-        // The list was read with the same credential, so this can be about one delivery. It counts and
+        // A 403 can be about one delivery, for the list was read with the same credential. It counts and
         // is followed by a wait, lest it stand before the others for ever.
-        GitHubError::Unauthorized { status: 403, .. } => Outcome::Refused,
+        GitHubError::Unauthorized { status: 403, .. }
+        | GitHubError::Refused { .. }
+        | GitHubError::BadCursor { .. }
+        | GitHubError::ForeignLink { .. } => Outcome::Refused,
         GitHubError::RateLimited { .. }
         | GitHubError::Unauthorized { .. }
         | GitHubError::Unavailable { .. } => Outcome::Deferred,
         GitHubError::Gone { .. } => Outcome::Gone,
-        GitHubError::Refused { .. }
-        | GitHubError::BadCursor { .. }
-        | GitHubError::ForeignLink { .. } => Outcome::Refused,
         // Another answer to the same question is no nearer, so it counts and is followed by a wait.
         GitHubError::Ambiguous { .. } | GitHubError::Failing { .. } => Outcome::Ambiguous,
     }

@@ -10,13 +10,20 @@ use crate::{
         delivery::{Delivery, Via},
         filter::Interest,
         headers::STORED,
+        ids::EventName,
     },
     github::{Detail, GitHubError},
     store::{StoreError, types::Arrival},
 };
 
-/// What is made anew, because the bytes are.
-const REMADE: [&str; 3] = ["content-type", "x-hub-signature-256", "x-hub-signature"];
+/// What is made anew: because the bytes are, and because the detail may lack its headers, or have others'.
+const REMADE: [&str; 5] = [
+    "content-type",
+    "x-github-delivery",
+    "x-github-event",
+    "x-hub-signature-256",
+    "x-hub-signature",
+];
 
 impl Sweeper {
     /// Records the payload. The inner error is about this one delivery.
@@ -33,17 +40,19 @@ impl Sweeper {
             }));
         }
         let hook = &self.settings.hook;
+        let event = if delivery.event.is_unnamed() { &detail.event } else { &delivery.event };
+        let event = event.clone();
         let interest = hook.policy.filter.wants(
-            &delivery.event,
+            &event,
             delivery.action.as_deref(),
             delivery.installation_id,
             delivery.repository_id,
         );
-        let headers = headers(&detail, hook.secrets.first());
+        let headers = headers(&detail, &event, hook.secrets.first());
         let arrival = Arrival {
             hook: hook.name.clone(),
             guid: delivery.guid.clone(),
-            event: delivery.event.clone(),
+            event,
             action: delivery.action.clone(),
             installation_id: delivery.installation_id,
             repository_id: delivery.repository_id,
@@ -59,16 +68,26 @@ impl Sweeper {
     }
 }
 
-/// The headers for the hand-over. The bytes are JSON serialised anew, so the content type is JSON
+/// The headers for the hand-over, with the GUID and the event in any case. The bytes are JSON serialised anew, so the content type is JSON
 /// and the recorded signature, which no longer fits, is replaced by one with the newest secret.
-fn headers(detail: &Detail, secret: Option<&SecretString>) -> Vec<(String, String)> {
+fn headers(
+    detail: &Detail,
+    event: &EventName,
+    secret: Option<&SecretString>,
+) -> Vec<(String, String)> {
     let mut headers: Vec<_> = detail
         .headers
         .iter()
         .map(|(name, value)| (name.to_ascii_lowercase(), value.clone()))
         .filter(|(name, _)| STORED.contains(&name.as_str()) && !REMADE.contains(&name.as_str()))
         .collect();
-    headers.push(("content-type".to_owned(), "application/json".to_owned()));
+    for (name, value) in [
+        ("x-github-delivery", detail.guid.as_str()),
+        ("x-github-event", event.as_str()),
+        ("content-type", "application/json"),
+    ] {
+        headers.push((name.to_owned(), value.to_owned()));
+    }
     if let Some(secret) = secret {
         let key = hmac::Key::new(hmac::HMAC_SHA256, secret.expose_secret().as_bytes());
         let signature = hex::encode(hmac::sign(&key, &detail.payload));
@@ -80,13 +99,14 @@ fn headers(detail: &Detail, secret: Option<&SecretString>) -> Vec<(String, Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ids::{EventName, Guid};
+    use crate::domain::ids::Guid;
 
     #[test]
     fn only_known_headers_stay_and_the_signature_fits_the_new_bytes() {
         let pairs = [
             ("Content-Type", "application/x-www-form-urlencoded"),
-            ("X-GitHub-Event", "push"),
+            ("X-GitHub-Event", "pull"),
+            ("X-GitHub-Hook-ID", "55"),
             ("X-Hub-Signature-256", "sha256=old"),
             ("X-Github-Encoded-Secret", "c2VjcmV0"), // O34
             ("Authorization", "Bearer x"),
@@ -99,11 +119,14 @@ mod tests {
         };
         // GitHub's published test vector (GITHUB.md section 5).
         let secret = SecretString::from("It's a Secret to Everybody");
-        let kept = headers(&detail, Some(&secret));
+        let event = EventName::new("push").unwrap();
+        let kept = headers(&detail, &event, Some(&secret));
         let kept: Vec<_> = kept.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
         assert_eq!(
             kept,
             [
+                ("x-github-hook-id", "55"),
+                ("x-github-delivery", "g-1"),
                 ("x-github-event", "push"),
                 ("content-type", "application/json"),
                 (

@@ -9,6 +9,7 @@ use crate::{
     domain::{
         boundary::{Below, Listing, Occasion, PageSeen, Rules, Step, Walk, refused, shares},
         clock_offset::ClockOffset,
+        ids::AttemptId,
     },
     github::{GitHubError, Listed, Meta, PAGE_ROWS, Page, PageRef},
     store::{
@@ -149,6 +150,7 @@ impl Pass<'_> {
         let mut next = link.map_or(PageRef::Head, |link| PageRef::Link(link.to_owned()));
         // Only the first link of a walk comes from an earlier pass.
         let mut origin = Origin::Stored;
+        let mut before: Vec<AttemptId> = Vec::new();
         for _ in 0..pages.min(reader.left) {
             if self.stopped() {
                 return Ok(End::Halt);
@@ -174,7 +176,11 @@ impl Pass<'_> {
                     none.insert(self.head(reader))
                 }
             };
+            let rows: Vec<_> = page.rows.iter().map(|row| row.attempt.id).collect();
+            let same = !rows.is_empty() && rows == before;
+            before = rows;
             match self.take(page, walk, reader).await? {
+                Step::More(link) if same => return self.looped(walk, reader, &link).await,
                 Step::End => return Ok(End::Fine),
                 Step::Lost => {
                     let error = "GitHub's answer had a full page and no link to the next one";
@@ -274,7 +280,8 @@ impl Pass<'_> {
         Ok(End::Halt)
     }
 
-    /// GitHub sent us back to a page already read in this walk: going on would never end.
+    /// GitHub sent us back to a page already read in this walk, or gave the one before once more under
+    /// another link: going on would never end.
     async fn looped(
         &mut self,
         walk: &Walk,

@@ -150,6 +150,8 @@ pub enum Link {
     Honest,
     /// It leads to the page it stands on, from the second page on.
     Looping,
+    /// The same, under a cursor that has not been seen before.
+    Renewed,
     /// It leads to this URL.
     Foreign(String),
     /// There is none, even where more rows follow.

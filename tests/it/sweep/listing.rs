@@ -99,6 +99,21 @@ async fn a_failure_on_the_last_of_forty_pages_is_repaired() {
     assert!(bench.world.received_ok(&failed[0]));
 }
 
+// L10: every link is new, and leads to the page it stands on.
+#[tokio::test]
+async fn a_page_that_comes_back_under_a_new_link_ends_the_pass_too() {
+    let mut bench = Bench::unadopted(|_, _| {}).await;
+    bench.history(350, 200, start() - minutes(10));
+    bench.world.faults(|faults| faults.api.link = Link::Renewed);
+    let report = bench.sweep().await;
+    assert!(report.error.expect("an error").contains("loop"));
+    assert_eq!((report.complete, report.ending, report.api_calls), (false, Ending::Failed, 3));
+    bench.world.faults(|faults| faults.api.link = Link::Honest);
+    let after = bench.sweeps(1).await;
+    assert!(after[0].complete);
+    assert_eq!(report.new_attempts + after[0].new_attempts, 350);
+}
+
 // L10
 #[tokio::test]
 async fn a_link_that_comes_back_ends_the_pass_with_an_error_that_names_it() {

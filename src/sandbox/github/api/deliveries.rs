@@ -107,7 +107,8 @@ pub(super) async fn list(
     let more = rows.len() > per_page as usize;
     rows.truncate(per_page as usize);
     let last = rows.last().filter(|_| more).map(|row| row.id);
-    let link = next_link(&api.base_url, per_page, filter, cursor, last, &faults.api.link);
+    let link = &faults.api.link;
+    let link = next_link(&api.base_url, per_page, filter, cursor, last, link, page_number);
     let mut response = Json(page(rows, faults, now)).into_response();
     if let Some(link) = link {
         set(&mut response, "link", &format!("<{link}>; rel=\"next\""));
@@ -135,17 +136,23 @@ fn next_link(
     cursor: Option<i64>,
     last: Option<i64>,
     link: &Link,
+    page: u32,
 ) -> Option<String> {
     let position = match (link, cursor, last) {
         (Link::Foreign(url), _, Some(_)) => return Some(url.clone()),
-        (Link::Looping, Some(here), _) => here,
-        (Link::Honest | Link::Looping, _, Some(last)) => last,
-        (Link::Missing, _, _) | (Link::Honest | Link::Looping | Link::Foreign(_), _, None) => {
+        (Link::Looping | Link::Renewed, Some(here), _) => here,
+        (Link::Honest | Link::Looping | Link::Renewed, _, Some(last)) => last,
+        (Link::Missing, _, _)
+        | (Link::Honest | Link::Looping | Link::Renewed | Link::Foreign(_), _, None) => {
             return None;
         }
     };
+    // Any number of equals signs names the same position.
+    let end = "%3D".repeat(if *link == Link::Renewed { page as usize } else { 1 });
     let status = filter.map_or_else(String::new, |f| format!("&status={}", f.word()));
-    Some(format!("{base}/app/hook/deliveries?per_page={per_page}{status}&cursor=v1_{position}%3D"))
+    Some(format!(
+        "{base}/app/hook/deliveries?per_page={per_page}{status}&cursor=v1_{position}{end}"
+    ))
 }
 
 fn page(mut rows: Vec<&LoggedAttempt>, faults: &Faults, now: DateTime<Utc>) -> Vec<Value> {
