@@ -95,7 +95,7 @@ async fn the_clock_offset_comes_back_and_says_when_a_pass_was_complete_by_our_cl
     store.save_page(&lease, &[], &listing, at(4), at(9)).await.unwrap();
     assert_eq!(store.hook(&ci()).await.unwrap().complete_at(), Some(at(9)));
     // The listing has it by the clock that is behind.
-    for (seconds, ours) in [(4, at(9)), (-4, at(13))] {
+    for (seconds, ours) in [(4, at(9)), (-4, at(9) + TimeDelta::seconds(4))] {
         let offset = ClockOffset::new(TimeDelta::seconds(seconds));
         store.save_clock_offset(&lease, offset).await.unwrap();
         let memory = store.hook(&ci()).await.unwrap();
