@@ -1,5 +1,6 @@
 //! The bearer token, compared in constant time.
 
+use aws_lc_rs::constant_time::verify_slices_are_equal;
 use axum::{
     extract::{FromRef, Request, State},
     http::{HeaderMap, Method, header::AUTHORIZATION},
@@ -21,13 +22,17 @@ fn require(headers: &HeaderMap, token: Option<&SecretString>) -> Result<(), Prob
     let sent = headers
         .get(AUTHORIZATION)
         .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.strip_prefix("Bearer "))
-        .unwrap_or_default();
-    aws_lc_rs::constant_time::verify_slices_are_equal(
-        sent.as_bytes(),
-        token.expose_secret().as_bytes(),
-    )
-    .map_err(|_| Problem::unauthorized("send the admin token as Authorization: Bearer"))
+        .and_then(|value| value.split_once(' '))
+        // The scheme's name may be spelled either way (RFC 9110, section 11.1).
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+        .map(|(_, token)| token.as_bytes());
+    let token = token.expose_secret().as_bytes();
+    match sent.map(|sent| verify_slices_are_equal(sent, token)) {
+        Some(Ok(())) => Ok(()),
+        Some(Err(_)) | None => {
+            Err(Problem::unauthorized("send the admin token as Authorization: Bearer"))
+        }
+    }
 }
 
 /// Whether a request only looks.
@@ -54,4 +59,25 @@ pub(super) async fn guard(
         require(request.headers(), Admin::from_ref(&live).token())?;
     }
     Ok(next.run(request).await)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_token_counts_and_not_how_the_scheme_is_spelled() {
+        let token = SecretString::from("a token");
+        let takes = |sent: &str| {
+            let headers = HeaderMap::from_iter([(AUTHORIZATION, sent.parse().unwrap())]);
+            require(&headers, Some(&token)).is_ok()
+        };
+        for good in ["Bearer a token", "bearer a token", "BEARER a token"] {
+            assert!(takes(good), "{good}");
+        }
+        for bad in ["a token", "Bearer", "Bearer a", "Bearer  a token", "Basic a token", ""] {
+            assert!(!takes(bad), "{bad}");
+        }
+        assert!(require(&HeaderMap::new(), Some(&token)).is_err());
+    }
 }
