@@ -27,7 +27,7 @@ pub(super) struct Args {
     /// Only this verdict
     #[arg(long, value_parser = Verdict::WORDS)]
     verdict: Option<String>,
-    /// Only this event, e.g. `push`
+    /// Only this event, e.g. `push`, or only one action of it, e.g. `issues.opened`
     #[arg(long)]
     event: Option<String>,
     /// Only first attempted within this time, e.g. `3d`

@@ -35,7 +35,7 @@ pub struct ListQuery {
     pub missing: bool,
     /// Only this verdict word.
     pub verdict: Option<String>,
-    /// Only this event.
+    /// Only this event, or with a dot only this action of it, as filters have it and the table shows.
     pub event: Option<String>,
     /// Only first attempted at or after this.
     pub since: Option<DateTime<Utc>>,
@@ -126,6 +126,10 @@ pub async fn list(
     query: &ListQuery,
     now: DateTime<Utc>,
 ) -> Result<DeliveryList, StoreError> {
+    let (event, action) = match query.event.as_deref().map(|text| text.split_once('.')) {
+        Some(Some((event, action))) => (Some(event.to_owned()), Some(action)),
+        Some(None) | None => (query.event.clone(), None),
+    };
     let mut found = Vec::new();
     let mut looked_back_to = None;
     for hook in &config.hooks {
@@ -149,7 +153,7 @@ pub async fn list(
         };
         let mut page = Query {
             hook: Some(hook.name.clone()),
-            event: query.event.clone(),
+            event: event.clone(),
             since: query.since,
             unlisted_since,
             open_only,
@@ -177,6 +181,7 @@ pub async fn list(
                 }
                 let verdict = bench.judge(&open.delivery, now);
                 let matches = (!query.missing || verdict.is_missing())
+                    && (action.is_none() || open.delivery.action.as_deref() == action)
                     && query.verdict.as_deref().is_none_or(|word| word == verdict.word());
                 if matches && wanted > 0 {
                     judged.push((open, verdict));

@@ -92,3 +92,46 @@ async fn a_rare_event_is_found_without_reading_every_receipt() {
     let (listed, looked_back_to) = list("push", None, 9, 10).await;
     assert_eq!((listed.len(), looked_back_to), (1, end));
 }
+
+/// As the table shows them.
+#[tokio::test]
+async fn one_action_of_an_event_is_named_with_a_dot() {
+    let bench = Bench::new().await;
+    let now = bench.clock.now();
+    for (guid, event, action) in [
+        ("a", "issues", Some("opened")),
+        ("b", "issues", Some("closed")),
+        ("c", "issues", None),
+        ("d", "pull_request", Some("opened")),
+    ] {
+        let arrival = Arrival {
+            hook: bench.name.clone(),
+            guid: Guid::new(guid).unwrap(),
+            event: EventName::new(event).unwrap(),
+            action: action.map(str::to_owned),
+            installation_id: None,
+            repository_id: None,
+            via: Via::Delivery,
+            received_at: now,
+            wanted: true,
+            forward: false,
+            headers: Vec::new(),
+            body: Bytes::new(),
+        };
+        bench.store.record(arrival).await.unwrap();
+    }
+    let config = config(&bench);
+    let list = async |event: &str| {
+        let query = ListQuery {
+            event: Some(event.to_owned()),
+            limit: 9,
+            depth: DEPTH,
+            ..Default::default()
+        };
+        let list = report::list(&bench.store, &config, &query, now).await.unwrap();
+        list.deliveries.into_iter().map(|found| found.guid).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(list("issues").await, "a b c");
+    assert_eq!(list("issues.opened").await, "a");
+    assert_eq!(list("issues.reopened").await, "");
+}
