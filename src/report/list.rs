@@ -158,7 +158,8 @@ pub async fn list(
             unlisted_since,
             open_only,
             before: None,
-            limit: BATCH,
+            // Mostly what is read first is what is shown.
+            limit: u32::try_from(query.limit).unwrap_or(BATCH).clamp(1, BATCH),
         };
         let (mut wanted, mut looked) = (query.limit, 0);
         // GitHub may list one between two pages: from then on it stands further back, by its attempt.
@@ -172,6 +173,13 @@ pub async fn list(
             }
             looked += batch.len();
             page.before = Some((last.known_since(), last.delivery.guid.clone()));
+            let left = if open_only { usize::MAX } else { query.depth.saturating_sub(looked) };
+            page.limit = page
+                .limit
+                .saturating_mul(2)
+                .min(BATCH)
+                .min(u32::try_from(left).unwrap_or(BATCH))
+                .max(1);
             let mut judged = Vec::new();
             for open in &batch {
                 if open.delivery.attempts.is_empty() {
