@@ -1,6 +1,6 @@
 //! `show`: one delivery's story as a timeline, with the verdict and why.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, SubsecRound as _, Utc};
 use serde::Serialize;
 
 use super::{Bench, DeliveryView, HandoverView, InboxView, list};
@@ -172,17 +172,11 @@ fn redelivery_rows(story: &Story) -> Vec<RedeliveryRow> {
         .collect()
 }
 
+/// Oldest first. GitHub's times have milliseconds, so within one the order is that of cause and effect.
 fn timeline(story: &Story, handovers: &[HandoverView]) -> Vec<Event> {
-    let mut events: Vec<Event> = Vec::new();
-    for row in attempt_rows(story) {
-        let kind = if row.redelivery { "GitHub sent it again" } else { "GitHub sent it" };
-        let code = row.status_code.map_or_else(|| "no answer yet".to_owned(), |c| c.to_string());
-        events.push(Event {
-            at: row.delivered_at,
-            what: "attempt",
-            text: format!("{kind}: {code} {} (attempt {})", row.status, row.id),
-        });
-    }
+    let (again, first): (Vec<_>, Vec<_>) =
+        attempt_rows(story).into_iter().partition(|attempt| attempt.redelivery);
+    let mut events: Vec<Event> = first.iter().map(attempted).collect();
     for row in redelivery_rows(story) {
         let probe = if row.probe { ", a probe" } else { "" };
         let detail = row.detail.map(|words| format!(": {words}")).unwrap_or_default();
@@ -195,6 +189,7 @@ fn timeline(story: &Story, handovers: &[HandoverView]) -> Vec<Event> {
             ),
         });
     }
+    events.extend(again.iter().map(attempted));
     if let Some(receipt) = &story.receipt {
         let again = match receipt.arrivals {
             0 | 1 => String::new(),
@@ -218,6 +213,13 @@ fn timeline(story: &Story, handovers: &[HandoverView]) -> Vec<Event> {
         let note = note.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
         events.push(Event { at: *at, what: "dismissed", text: format!("dismissed{note}") });
     }
-    events.sort_by_key(|event| event.at);
+    events.sort_by_key(|event| event.at.trunc_subsecs(3));
     events
+}
+
+fn attempted(row: &AttemptRow) -> Event {
+    let kind = if row.redelivery { "GitHub sent it again" } else { "GitHub sent it" };
+    let code = row.status_code.map_or_else(|| "no answer yet".to_owned(), |c| c.to_string());
+    let text = format!("{kind}: {code} {} (attempt {})", row.status, row.id);
+    Event { at: row.delivered_at, what: "attempt", text }
 }

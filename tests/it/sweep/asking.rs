@@ -98,6 +98,20 @@ async fn when_everything_is_forbidden_it_is_the_credential() {
     assert!(guids.iter().all(|guid| bench.world.received_ok(guid)));
 }
 
+/// All of it within a millisecond, which is as fine as GitHub's times are.
+#[tokio::test]
+async fn a_story_is_told_in_the_order_of_cause_and_effect() {
+    let mut bench = Bench::new().await;
+    let guids = bench.fail(1).await;
+    bench.advance(PERIOD + TimeDelta::microseconds(700));
+    bench.sweep().await;
+    bench.sweeps(1).await;
+    let (guid, now) = (Guid::new(&guids[0]).unwrap(), Clock::now(&*bench.clock));
+    let shown = report::show(&bench.store, &bench.settings.hook, &guid, now).await.unwrap();
+    let told: Vec<_> = shown.unwrap().timeline.iter().map(|event| event.what).collect();
+    assert_eq!(told, ["attempt", "redelivery", "attempt", "receipt"]);
+}
+
 // W9
 #[tokio::test]
 async fn an_event_that_always_fails_is_given_up_after_its_requests() {
