@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use sqlx::QueryBuilder;
+use sqlx::{Connection as _, QueryBuilder};
 use tokio::{
     sync::{mpsc, oneshot, watch},
     task::JoinHandle,
@@ -19,6 +19,7 @@ use super::{
     Result, StoreError,
     backend::{Backend, in_write},
     batches,
+    dialect::SQLITE_BEGIN,
     error::inconsistent,
     inbox::{Entry, enqueue},
     pack::Packed,
@@ -39,7 +40,36 @@ const INSERT: &str = "INSERT INTO receipts (hook, guid, event, action, installat
      repository_id, via, received_at, wanted, arrivals, conflicts, headers, encoding, body, \
      body_size, digest) ";
 
-const KEEP_FIRST: &str = " ON CONFLICT (hook, guid) DO NOTHING RETURNING seq, hook, guid";
+const KEEP_FIRST: &str = " ON CONFLICT (hook, guid) DO NOTHING";
+
+const RETURNING: &str = " RETURNING seq, hook, guid";
+
+/// The statement that inserts `(place, row)` pairs and leaves alone what is known.
+macro_rules! insert {
+    ($rows:expr) => {{
+        let mut insert = QueryBuilder::new(INSERT);
+        insert.push_values($rows, |mut values, (_, row)| {
+            values
+                .push_bind(row.hook.as_str())
+                .push_bind(row.guid.as_str())
+                .push_bind(row.event.as_str())
+                .push_bind(row.action.as_deref())
+                .push_bind(row.installation_id)
+                .push_bind(row.repository_id)
+                .push_bind(row.via)
+                .push_bind(row.received_at)
+                .push_bind(row.wanted)
+                .push("1, 0")
+                .push_bind(row.headers.as_str())
+                .push_bind(row.encoding)
+                .push_bind(row.body.as_slice())
+                .push_bind(row.body_size)
+                .push_bind(row.digest.as_slice());
+        });
+        insert.push(KEEP_FIRST);
+        insert
+    }};
+}
 
 /// What was read through the API is JSON serialised anew, so its bytes differ from those sent without
 /// being in conflict with them.
@@ -197,30 +227,16 @@ async fn commit(backend: &Backend, rows: &[Box<Packed>]) -> Result<Vec<Recorded>
     firsts.dedup_by_key(|(_, row)| (row.hook.as_str(), row.guid.as_str()));
 
     let mut recorded = vec![Recorded::New; rows.len()];
+    let plain = firsts.len() == rows.len() && !rows.iter().any(|row| row.forward);
+    if plain && all_new(backend, &firsts).await? {
+        return Ok(recorded);
+    }
     in_write!(backend, |tx| {
         let mut known: HashSet<usize> = HashSet::new();
         let mut entries: Vec<Entry<'_>> = Vec::new();
         for batch in batches(&firsts, ROWS) {
-            let mut insert = QueryBuilder::new(INSERT);
-            insert.push_values(batch, |mut values, (_, row)| {
-                values
-                    .push_bind(row.hook.as_str())
-                    .push_bind(row.guid.as_str())
-                    .push_bind(row.event.as_str())
-                    .push_bind(row.action.as_deref())
-                    .push_bind(row.installation_id)
-                    .push_bind(row.repository_id)
-                    .push_bind(row.via)
-                    .push_bind(row.received_at)
-                    .push_bind(row.wanted)
-                    .push("1, 0")
-                    .push_bind(row.headers.as_str())
-                    .push_bind(row.encoding)
-                    .push_bind(row.body.as_slice())
-                    .push_bind(row.body_size)
-                    .push_bind(row.digest.as_slice());
-            });
-            insert.push(KEEP_FIRST);
+            let mut insert = insert!(batch);
+            insert.push(RETURNING);
             let new: Vec<(i64, String, String)> =
                 insert.build_query_as().fetch_all(&mut *tx).await?;
             let new: HashMap<_, _> =
@@ -271,6 +287,25 @@ async fn commit(backend: &Backend, rows: &[Box<Packed>]) -> Result<Vec<Recorded>
         enqueue!(tx, entries, recorded);
     });
     Ok(recorded)
+}
+
+/// The common case on SQLite, without asking which rows were new: all of them. `false`: some were known,
+/// or it is another database, and nothing has been written. Rows that come back go from thread to
+/// thread one by one, which costs as much as inserting them.
+async fn all_new(backend: &Backend, rows: &[(usize, &Packed)]) -> Result<bool> {
+    let Backend::Sqlite { write, file, .. } = backend else { return Ok(false) };
+    let mut held = write.acquire().await?;
+    let mut tx = held.begin_with(SQLITE_BEGIN).await?;
+    for batch in batches(rows, ROWS) {
+        let done = insert!(batch).build().execute(&mut *tx).await?;
+        if usize::try_from(done.rows_affected()).ok() != Some(batch.len()) {
+            tx.rollback().await?;
+            return Ok(false);
+        }
+    }
+    tx.commit().await?;
+    file.check_in_place()?;
+    Ok(true)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use crate::{
 
 on_both! {
     of_many_arrivals_of_one_guid_one_is_new,
+    what_is_known_among_many_is_told_from_what_is_new,
     two_processes_agree_on_who_was_first,
     fifty_arrivals_beside_a_sweep_meet_no_error,
     one_bad_row_never_stops_the_others,
@@ -44,6 +45,26 @@ async fn of_many_arrivals_of_one_guid_one_is_new(backend: Backend) {
     assert_eq!(stored.arrivals, 200);
     let conflicts = if &stored.arrival.body[..] == b"all" { 20 } else { 180 };
     assert_eq!((stored.conflicts, counts[2]), (conflicts, conflicts));
+}
+
+async fn what_is_known_among_many_is_told_from_what_is_new(backend: Backend) {
+    let store = backend.open().await;
+    for n in (0..100).step_by(7) {
+        store.record(arrival(&format!("g{n}"), 1, b"all")).await.unwrap();
+    }
+    let posts: Vec<_> = (0..100)
+        .map(|n| {
+            let (store, guid) = (store.clone(), format!("g{n}"));
+            tokio::spawn(async move { store.record(arrival(&guid, 2, b"all")).await.unwrap() })
+        })
+        .collect();
+    for (n, post) in posts.into_iter().enumerate() {
+        let known = n % 7 == 0;
+        let expected = if known { Recorded::Again } else { Recorded::New };
+        assert_eq!(post.await.unwrap(), expected, "g{n}");
+        let stored = store.receipt(&ci(), &guid(&format!("g{n}"))).await.unwrap().unwrap();
+        assert_eq!(stored.arrivals, if known { 2 } else { 1 }, "g{n}");
+    }
 }
 
 // D17
