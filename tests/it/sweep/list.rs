@@ -3,6 +3,7 @@
 use std::slice;
 
 use bytes::Bytes;
+use chrono::{DateTime, Utc};
 use redeliverd::{
     clock::Clock,
     config::{self, Config, Env},
@@ -21,6 +22,30 @@ fn config(bench: &Bench) -> Config {
     let mut config = config::from_str("", dir.path(), &Env::default()).unwrap().config;
     slice::from_ref(&bench.settings.hook).clone_into(&mut config.hooks);
     config
+}
+
+/// What has arrived and GitHub has not listed.
+fn received(
+    bench: &Bench,
+    guid: &str,
+    event: &str,
+    action: Option<&str>,
+    received_at: DateTime<Utc>,
+) -> Arrival {
+    Arrival {
+        hook: bench.name.clone(),
+        guid: Guid::new(guid).unwrap(),
+        event: EventName::new(event).unwrap(),
+        action: action.map(str::to_owned),
+        installation_id: None,
+        repository_id: None,
+        via: Via::Delivery,
+        received_at,
+        wanted: true,
+        forward: false,
+        headers: Vec::new(),
+        body: Bytes::new(),
+    }
 }
 
 #[tokio::test]
@@ -56,21 +81,8 @@ async fn a_rare_event_is_found_without_reading_every_receipt() {
     let now = bench.clock.now();
     for n in 0..30 {
         let rare = matches!(n, 3 | 25);
-        let event = EventName::new(if rare { "fork" } else { "star" }).unwrap();
-        let arrival = Arrival {
-            hook: bench.name.clone(),
-            guid: Guid::new(&format!("r{n}")).unwrap(),
-            event,
-            action: None,
-            installation_id: None,
-            repository_id: None,
-            via: Via::Delivery,
-            received_at: now - minutes(30 - n),
-            wanted: true,
-            forward: false,
-            headers: Vec::new(),
-            body: Bytes::new(),
-        };
+        let event = if rare { "fork" } else { "star" };
+        let arrival = received(&bench, &format!("r{n}"), event, None, now - minutes(30 - n));
         bench.store.record(arrival).await.unwrap();
     }
     let config = config(&bench);
@@ -104,20 +116,7 @@ async fn one_action_of_an_event_is_named_with_a_dot() {
         ("c", "issues", None),
         ("d", "pull_request", Some("opened")),
     ] {
-        let arrival = Arrival {
-            hook: bench.name.clone(),
-            guid: Guid::new(guid).unwrap(),
-            event: EventName::new(event).unwrap(),
-            action: action.map(str::to_owned),
-            installation_id: None,
-            repository_id: None,
-            via: Via::Delivery,
-            received_at: now,
-            wanted: true,
-            forward: false,
-            headers: Vec::new(),
-            body: Bytes::new(),
-        };
+        let arrival = received(&bench, guid, event, action, now);
         bench.store.record(arrival).await.unwrap();
     }
     let config = config(&bench);
